@@ -1,0 +1,293 @@
+// nanobind only: views in, structs out, the GIL released while the core works.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "kernels/kernels.hpp"
+#include "loop/solve.hpp"
+#include "parallel/spectral.hpp"
+#include "problem/convert.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace shotgun;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = Vector<double>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+// A matrix that the core can read, and the arrays whose memory it reads.
+struct Design {
+  AnySource source;
+  std::vector<nb::object> keep_alive;
+  std::int64_t rows, cols;
+};
+
+std::span<const double> view(const std::optional<Doubles>& v) {
+  return v ? std::span<const double>(v->data(), v->size()) : std::span<const double>();
+}
+
+template <class T>
+nb::object own(std::unique_ptr<T[]> values, std::size_t size) {
+  T* data = values.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
+}
+
+nb::object own(const std::vector<double>& values) {
+  auto copy = std::make_unique_for_overwrite<double[]>(values.size());
+  std::copy(values.begin(), values.end(), copy.get());
+  return own(std::move(copy), values.size());
+}
+
+// Ctrl-C: asks Python, at most every few hundredths of a second, whether a signal has come.
+bool signalled() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void raise_if_interrupted(const Watch& watch) {
+  if (watch.reason() == Watch::Reason::interrupted) throw nb::python_error();
+}
+
+template <class T>
+Design dense(Matrix<T> a) {
+  const auto n = static_cast<std::int64_t>(a.shape(0)), d = static_cast<std::int64_t>(a.shape(1));
+  if (n > 1 && a.stride(0) != 1) throw nb::value_error("columns must be contiguous");
+  return {std::make_unique<DenseSource<T>>(a.data(), n, d, d > 1 ? a.stride(1) : n),
+          {nb::cast(a)},
+          n,
+          d};
+}
+
+template <class T, class Index>
+Design csc(Vector<Index> starts, Vector<Index> rows, Vector<T> values, std::int64_t n) {
+  const auto d = static_cast<std::int64_t>(starts.size()) - 1;
+  return {std::make_unique<CscSource<T, Index>>(values.data(), rows.data(), starts.data(), n, d),
+          {nb::cast(starts), nb::cast(rows), nb::cast(values)},
+          n,
+          d};
+}
+
+template <class Index>
+nb::tuple structure(Vector<Index> starts, Vector<Index> indices, std::int64_t width, int threads) {
+  Watch watch(signalled, infinity);
+  Structure s;
+  {
+    nb::gil_scoped_release nogil;
+    s = check_structure(starts.data(), static_cast<std::int64_t>(starts.size()) - 1, indices.data(),
+                        static_cast<std::int64_t>(indices.size()), width, threads, watch);
+  }
+  raise_if_interrupted(watch);
+  return nb::make_tuple(s.problem, s.canonical);
+}
+
+template <class T, class Index>
+nb::tuple transpose(Vector<Index> starts, Vector<Index> columns, Vector<T> values, std::int64_t d,
+                    int threads) {
+  const auto n = static_cast<std::int64_t>(starts.size()) - 1;
+  CompressedColumns<T, Index> out;
+  {
+    nb::gil_scoped_release nogil;
+    out = csr_to_csc(values.data(), columns.data(), starts.data(), n, d, threads);
+  }
+  const auto nnz = static_cast<std::size_t>(out.nnz);
+  return nb::make_tuple(own(std::move(out.starts), static_cast<std::size_t>(d + 1)),
+                        own(std::move(out.rows), nnz), own(std::move(out.values), nnz));
+}
+
+template <class T>
+nb::object fortran(Matrix<T> a, int threads) {
+  const auto n = static_cast<std::int64_t>(a.shape(0)), d = static_cast<std::int64_t>(a.shape(1));
+  std::unique_ptr<T[]> out;
+  {
+    nb::gil_scoped_release nogil;
+    out = to_fortran(a.data(), n, d, a.stride(0), threads);
+  }
+  return own(std::move(out), static_cast<std::size_t>(n * d));
+}
+
+// A problem as Python states it: the arrays that it points to live as long as this does.
+struct Statement {
+  std::optional<Doubles> y, weights, offset, factor, lo, hi;
+  double lam = 0, l2 = 0;
+  std::string loss = "squared";
+  bool intercept = false, standardize = false;
+
+  Problem of(Design& design) const {
+    return {design.source,
+            loss == "logistic" ? LossKind::logistic : LossKind::squared,
+            Samples{view(y), view(weights), view(offset)},
+            PenaltySpec{lam, l2, {1.0, view(factor)}, {-infinity, view(lo)}, {infinity, view(hi)}},
+            intercept,
+            standardize};
+  }
+};
+
+// Runs body without the GIL; input that only a pass over A shows to be bad becomes a ValueError.
+template <class Body>
+auto guarded(Watch& watch, Body&& body) {
+  try {
+    nb::gil_scoped_release nogil;
+    auto result = body();
+    nb::gil_scoped_acquire gil;
+    raise_if_interrupted(watch);
+    return result;
+  } catch (const NotFinite& e) {
+    throw nb::value_error(("A contains NaN or infinity, first seen at row " +
+                           std::to_string(e.row) + ", column " + std::to_string(e.column))
+                              .c_str());
+  }
+}
+
+Solution solve_problem(Design& design, const Statement& statement, const Options& options,
+                       std::optional<Doubles> x0, double deadline,
+                       std::optional<nb::callable> callback) {
+  Watch watch(signalled, deadline);
+  std::optional<nb::python_error> failed;
+  Callback forward;
+  if (callback)
+    forward = [&](const TraceRow& row) {
+      nb::gil_scoped_acquire gil;
+      try {
+        return nb::cast<bool>(nb::bool_((*callback)(row)));
+      } catch (nb::python_error& e) {
+        failed.emplace(std::move(e));
+        return true;
+      }
+    };
+  Problem problem = statement.of(design);
+  Solution s = guarded(watch, [&] { return solve(problem, options, view(x0), forward, watch); });
+  if (failed) throw std::move(*failed);
+  return s;
+}
+
+template <class T>
+void bind_matrices(nb::module_& m) {
+  m.def("dense", &dense<T>);
+  m.def("fortran", &fortran<T>, nb::arg("a"), nb::arg("threads"));
+  m.def("csc", &csc<T, std::int32_t>);
+  m.def("csc", &csc<T, std::int64_t>);
+  m.def("transpose", &transpose<T, std::int32_t>);
+  m.def("transpose", &transpose<T, std::int64_t>);
+}
+
+}  // namespace
+
+// For threadpoolctl, which looks these up in the loaded library by name.
+extern "C" __attribute__((visibility("default"))) int shotgun_get_num_threads() {
+  return shotgun::default_threads();
+}
+extern "C" __attribute__((visibility("default"))) void shotgun_set_num_threads(int threads) {
+  shotgun::set_default_threads(threads);
+}
+
+NB_MODULE(_core, m) {
+  nb::class_<Design>(m, "Design").def_ro("rows", &Design::rows).def_ro("cols", &Design::cols);
+  bind_matrices<double>(m);
+  bind_matrices<float>(m);
+  m.def("structure", &structure<std::int32_t>);
+  m.def("structure", &structure<std::int64_t>);
+
+  nb::enum_<Engine>(m, "Engine")
+      .value("auto", Engine::automatic)
+      .value("shooting", Engine::shooting)
+      .value("bundle", Engine::bundle)
+      .value("block", Engine::block)
+      .value("asynchronous", Engine::asynchronous);
+  nb::enum_<Status>(m, "Status")
+      .value("converged", Status::converged)
+      .value("max_epochs", Status::max_epochs)
+      .value("deadline", Status::deadline)
+      .value("stopped", Status::stopped)
+      .value("precision", Status::precision)
+      .value("interrupted", Status::interrupted);
+
+  nb::class_<Options>(m, "Options")
+      .def(nb::init<>())
+      .def_rw("engine", &Options::engine)
+      .def_rw("P", &Options::P)
+      .def_rw("threads", &Options::threads)
+      .def_rw("tol", &Options::tol)
+      .def_rw("working_set", &Options::working_set)
+      .def_rw("cyclic", &Options::cyclic)
+      .def_rw("max_epochs", &Options::max_epochs)
+      .def_rw("seed", &Options::seed);
+  nb::class_<Statement>(m, "Statement")
+      .def(nb::init<>())
+      .def_rw("y", &Statement::y)
+      .def_rw("weights", &Statement::weights)
+      .def_rw("offset", &Statement::offset)
+      .def_rw("factor", &Statement::factor)
+      .def_rw("lo", &Statement::lo)
+      .def_rw("hi", &Statement::hi)
+      .def_rw("lam", &Statement::lam)
+      .def_rw("l2", &Statement::l2)
+      .def_rw("loss", &Statement::loss)
+      .def_rw("intercept", &Statement::intercept)
+      .def_rw("standardize", &Statement::standardize);
+  nb::class_<TraceRow>(m, "TraceRow")
+      .def_ro("round", &TraceRow::round)
+      .def_ro("epoch", &TraceRow::epochs)
+      .def_ro("updates", &TraceRow::updates)
+      .def_ro("objective", &TraceRow::objective)
+      .def_ro("gap", &TraceRow::gap)
+      .def_ro("working_set", &TraceRow::working_set)
+      .def_ro("active", &TraceRow::active)
+      .def_ro("P", &TraceRow::P)
+      .def_ro("rho", &TraceRow::rho)
+      .def_ro("threads", &TraceRow::threads)
+      .def_ro("seconds", &TraceRow::seconds)
+      .def_ro("scan", &TraceRow::scan)
+      .def_ro("certify", &TraceRow::certify)
+      .def_ro("screen", &TraceRow::screen)
+      .def_ro("select", &TraceRow::select)
+      .def_ro("pack", &TraceRow::pack)
+      .def_ro("shoot", &TraceRow::shoot);
+  nb::class_<Solution>(m, "Solution")
+      .def_prop_ro("x", [](const Solution& s) { return own(s.x); })
+      .def_ro("intercept", &Solution::intercept)
+      .def_ro("objective", &Solution::objective)
+      .def_ro("null_objective", &Solution::null_objective)
+      .def_ro("gap", &Solution::gap)
+      .def_ro("status", &Solution::status)
+      .def_ro("certified_by_gap", &Solution::certified_by_gap)
+      .def_ro("n_rounds", &Solution::n_rounds)
+      .def_ro("n_epochs", &Solution::n_epochs)
+      .def_ro("n_updates", &Solution::n_updates)
+      .def_ro("n_screened", &Solution::n_screened)
+      .def_ro("P", &Solution::P)
+      .def_ro("rho", &Solution::rho)
+      .def_ro("engine", &Solution::engine)
+      .def_ro("seconds", &Solution::seconds)
+      .def_ro("trace", &Solution::trace);
+
+  m.def("solve", &solve_problem, nb::arg("design"), nb::arg("statement"), nb::arg("options"),
+        nb::arg("x0") = nb::none(), nb::arg("deadline") = infinity,
+        nb::arg("callback") = nb::none());
+  m.def("lambda_max", [](Design& design, const Statement& statement, const Options& options) {
+    Watch watch(signalled, infinity);
+    Problem problem = statement.of(design);
+    return guarded(watch, [&] { return lambda_max(problem, options, watch); });
+  });
+  m.def("spectral_radius",
+        [](Design& design, const Statement& statement, const Options& options, double tol) {
+          Watch watch(signalled, infinity);
+          Problem problem = statement.of(design);
+          const Spectrum s =
+              guarded(watch, [&] { return spectral_radius(problem, options, tol, watch); });
+          return nb::make_tuple(s.rho, s.error, s.steps);
+        });
+  m.def("ideal_p", &ideal_p, nb::arg("d"), nb::arg("rho"));
+  m.def("default_threads", &default_threads);
+  m.def("instructions", [] { return kernels::active().name; });
+}

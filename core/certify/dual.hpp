@@ -1,0 +1,71 @@
+// The certificate: a feasible dual point and the duality gap it proves.
+//
+// Primal: sum_i f_i(z_i) + sum_j phi_j(x_j) with z = A~x + b + offset, f_i = w_i L(., y_i), phi_j
+// the penalty with its bounds. For any u with 1'u = 0 (if there is an intercept) weak duality gives
+//   F(x) - F* <= sum_i [f_i(z_i) + f_i*(u_i) - u_i z_i] + sum_j [phi_j(x_j) + phi_j*(-a~_j'u) + x_j
+//   a~_j'u],
+// every bracket being non-negative (Fenchel-Young). We take u = scale * gradient with the largest
+// scale that keeps every phi_j* finite. Summing brackets instead of subtracting the dual value from
+// the primal one loses no digits: near the optimum each bracket is small by itself.
+#pragma once
+
+#include <cmath>
+
+#include "engine/update.hpp"
+#include "parallel/threads.hpp"
+
+namespace shotgun {
+
+// One column's say in the certificate: its penalty, weight and gradient a~'g.
+struct DualTerm {
+  Penalty penalty;
+  double x, gradient, beta;
+};
+
+// The largest scale in [0, 1] for which scale * gradient is feasible for this column. What nothing
+// penalises is held by the projected gradient instead.
+inline double feasible_scale(const DualTerm& t) {
+  if (t.penalty.excluded() || t.penalty.unpenalised()) return 1.0;
+  return t.penalty.feasible_scale(-t.gradient);
+}
+
+// Its bracket. An unpenalised weight has none (its phi* is infinite off zero): its gradient has
+// been projected to rounding level, and what is left is charged by the decrease that it promises.
+inline double column_gap(const DualTerm& t, double scale) {
+  if (t.penalty.unpenalised()) {
+    const double v = t.penalty.violation(t.x, t.gradient);
+    return v * std::abs(t.x) + (t.beta > 0 ? 0.5 * v * v / t.beta : 0.0);
+  }
+  return t.penalty.fenchel_young(t.x, -scale * t.gradient);
+}
+
+struct Columnwise {
+  double scale = 1, gap = 0;
+};
+
+// Both passes over `count` columns; term(p) gives the p-th DualTerm.
+template <class Term>
+Columnwise columnwise_gap(int threads, std::int64_t count, Term&& term) {
+  Columnwise result;
+  constexpr std::int64_t block = 4096;
+  const std::int64_t blocks = (count + block - 1) / block;
+  std::vector<double> scales(static_cast<std::size_t>(blocks), 1.0);
+  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(count)), blocks,
+               [&](std::int64_t b) {
+                 double& scale = scales[static_cast<std::size_t>(b)];
+                 for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p)
+                   scale = std::min(scale, feasible_scale(term(p)));
+               });
+  for (double s : scales) result.scale = std::min(result.scale, s);
+  result.gap =
+      sum_rows(threads, count, [&](std::int64_t p) { return column_gap(term(p), result.scale); });
+  return result;
+}
+
+// How far rounding may have moved a sum of `terms` products: their errors add like a random walk,
+// taken at four standard deviations, plus a few for the operations around it.
+inline double rounding_unit(std::int64_t terms) {
+  return 0x1p-53 * (16 + 4 * std::sqrt(static_cast<double>(terms)));
+}
+
+}  // namespace shotgun

@@ -1,0 +1,188 @@
+// Block: P coordinates at once without interference. Theorem 3.1's second term is known exactly
+// once the block's Gram matrix is, so it is solved instead of suffered: coordinate descent inside
+// the block runs on A_B'HA_B, and Ax is touched once.
+#pragma once
+
+#include "engine/guard.hpp"
+#include "engine/shooting.hpp"
+
+namespace shotgun {
+
+inline constexpr std::int64_t default_block = 32;
+
+template <Columns C>
+class Block {
+ public:
+  using Model = Quadratic<C>;
+
+  // Makes the Gram matrices of all blocks, in parallel over blocks.
+  Block(Model& model, std::int64_t P, int threads, Watch& watch)
+      : model_(model),
+        P_(std::min<std::int64_t>(P, model.A.count())),
+        slabs_(model.A.rows()),
+        threads_(threads) {
+    const std::int64_t count = model.A.count();
+    blocks_ = (count + P_ - 1) / P_;
+    gram_.resize(static_cast<std::size_t>(count * P_));
+    for (auto& buffer : partial_) buffer.resize(static_cast<std::size_t>(slabs_.count() * P_));
+    nonzeros_ = count_nonzeros(model.A) / static_cast<double>(count);
+    const double work = static_cast<double>(gram_.size()) * nonzeros_ / 2;
+    watch.saw_threads(
+        parallel_for(worthwhile_threads(threads_, work), blocks_, [&](std::int64_t b) {
+          if (watch.stopped()) return;
+          fill_gram(b);
+          watch.poll();
+        }));
+  }
+  std::int64_t P() const { return P_; }
+
+  // `epochs` sweeps over all blocks, first to last. One barrier per block: each thread owns slabs
+  // of rows, repeats the small solve by itself, updates its rows of g and at once takes its part of
+  // the next block's gradient.
+  Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
+    Epoch epoch;
+    const double per_block = nonzeros_ * static_cast<double>(P_);
+    const int threads = per_block > 4e3 ? threads_ : 1;
+    halt_[0] = halt_[1] = false;
+    const int ran = run_region(std::min(threads, slabs_.count()), [&](Team team) {
+      Local local{{x.begin(), x.end()},
+                  model_.running,
+                  std::vector<double>(static_cast<std::size_t>(P_)),
+                  std::vector<double>(static_cast<std::size_t>(P_)),
+                  {}};
+      const std::int64_t steps = blocks_ * epochs;
+      accumulate(team, 0, 0);
+      for (std::int64_t step = 0; step < steps; ++step) {
+        team.barrier.wait();
+        if (halt_[step % 2]) break;
+        const std::int64_t b = step % blocks_;
+        solve(b, static_cast<int>(step % 2), local);
+        apply(team, b, local);
+        if (team.thread == 0) {
+          watch.poll();
+          halt_[(step + 1) % 2] = watch.stopped();
+        }
+        if (step + 1 < steps)
+          accumulate(team, (step + 1) % blocks_, static_cast<int>((step + 1) % 2));
+      }
+      if (team.thread == 0) {
+        std::copy(local.x.begin(), local.x.end(), x.begin());
+        model_.running = local.running;
+        epoch = local.epoch;
+      }
+    });
+    watch.saw_threads(ran);
+    return epoch;
+  }
+
+ private:
+  // What every thread computes for itself, to the same bits.
+  struct Local {
+    std::vector<double> x;
+    typename Model::Running running;
+    std::vector<double> gradient, delta;
+    Epoch epoch;
+  };
+
+  std::int64_t first(std::int64_t b) const { return b * P_; }
+  std::int64_t size(std::int64_t b) const { return std::min(P_, model_.A.count() - first(b)); }
+  double* gram(std::int64_t b) { return gram_.data() + first(b) * P_; }
+
+  // a~_k'Ha~_l for the columns of one block.
+  void fill_gram(std::int64_t b) {
+    const std::int64_t k0 = first(b), count = size(b), n = model_.A.rows();
+    std::vector<double> column(static_cast<std::size_t>(n));
+    double* Q = gram(b);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const double one = 1.0;
+      model_.A.add_axpys(k0 + k, 1, &one, model_.h, column.data(), {0, n});
+      double* row = Q + k * P_;
+      std::fill_n(row, P_, 0.0);
+      model_.A.add_dots(k0, k + 1, column.data(), row, {0, n});
+      const Coordinate& c = coordinate(k0 + k);
+      for (std::int64_t l = 0; l <= k; ++l) {
+        const Coordinate& e = coordinate(k0 + l);
+        row[l] = c.inv_scale * e.inv_scale * (row[l] - c.mean * e.sum_h - e.mean * c.slope);
+        Q[l * P_ + k] = row[l];
+      }
+      row[k] = c.beta;
+      model_.A.visit(k0 + k, {0, n},
+                     [&](Row i, double) { column[static_cast<std::size_t>(i)] = 0; });
+    }
+  }
+
+  void accumulate(Team team, std::int64_t b, int turn) {
+    const Range slabs = share(slabs_.count(), team.thread, team.threads);
+    for (auto s = slabs.begin; s < slabs.end; ++s) {
+      double* out = partial_[turn].data() + s * P_;
+      std::fill_n(out, size(b), 0.0);
+      model_.A.add_dots(first(b), size(b), model_.g.data(), out, slabs_[s]);
+    }
+  }
+
+  // Coordinate descent on the block's own quadratic, until its updates are small beside the first
+  // sweep's or a few sweeps have been made: the next epoch corrects what is left.
+  void solve(std::int64_t b, int turn, Local& local) {
+    const std::int64_t k0 = first(b), count = size(b);
+    for (std::int64_t l = 0; l < count; ++l) {
+      double sum = 0;
+      for (int s = 0; s < slabs_.count(); ++s)
+        sum += partial_[turn][static_cast<std::size_t>(s * P_ + l)];
+      local.gradient[static_cast<std::size_t>(l)] = model_.centre(k0 + l, sum, local.running);
+      local.delta[static_cast<std::size_t>(l)] = 0;
+    }
+    double before = 0;
+    constexpr int sweeps = 4;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      const double decrease = inner_sweep(b, local);
+      local.epoch.decrease += decrease;
+      if (sweep == 0) before = decrease;
+      if (decrease <= 1e-3 * before) break;
+    }
+    for (std::int64_t l = 0; l < count; ++l)
+      local.running.move(coordinate(k0 + l), local.delta[static_cast<std::size_t>(l)]);
+    local.epoch.updates += count;
+  }
+
+  double inner_sweep(std::int64_t b, Local& local) {
+    const std::int64_t k0 = first(b), count = size(b);
+    double decrease = 0;
+    for (std::int64_t l = 0; l < count; ++l) {
+      double& x = local.x[static_cast<std::size_t>(k0 + l)];
+      const double gradient = local.gradient[static_cast<std::size_t>(l)];
+      const double delta = update(coordinate(k0 + l), x, gradient);
+      if (delta == 0) continue;
+      decrease -= coordinate_change(coordinate(k0 + l), x, delta, gradient);
+      x += delta;
+      local.delta[static_cast<std::size_t>(l)] += delta;
+      const double* row = gram(b) + l * P_;
+      for (std::int64_t m = 0; m < count; ++m)
+        local.gradient[static_cast<std::size_t>(m)] += delta * row[m];
+    }
+    return decrease;
+  }
+
+  void apply(Team team, std::int64_t b, Local& local) {
+    for (std::int64_t l = 0; l < size(b); ++l)
+      local.delta[static_cast<std::size_t>(l)] *= coordinate(first(b) + l).inv_scale;
+    const Range slabs = share(slabs_.count(), team.thread, team.threads);
+    for (auto s = slabs.begin; s < slabs.end; ++s)
+      model_.A.add_axpys(first(b), size(b), local.delta.data(), model_.h, model_.g.data(),
+                         slabs_[s]);
+  }
+
+  const Coordinate& coordinate(std::int64_t k) const {
+    return model_.coordinates[static_cast<std::size_t>(k)];
+  }
+
+  Model& model_;
+  std::int64_t P_, blocks_ = 0;
+  Slabs slabs_;
+  int threads_;
+  double nonzeros_ = 0;  // average per column
+  std::vector<double> gram_;
+  std::vector<double> partial_[2];
+  bool halt_[2] = {false, false};
+};
+
+}  // namespace shotgun

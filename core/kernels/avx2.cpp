@@ -1,0 +1,10 @@
+// x86-64 with AVX2 and FMA (CMakeLists.txt gives this file its flags; elsewhere it is the
+// baseline).
+#include "kernels/loops.hpp"
+
+namespace shotgun::kernels {
+const Instructions& avx2() {
+  static constexpr Instructions set{"avx2", table<double>, table<float>};
+  return set;
+}
+}  // namespace shotgun::kernels

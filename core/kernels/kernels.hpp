@@ -1,0 +1,47 @@
+// The few hot dense loops, one implementation per instruction set, behind one table.
+#pragma once
+
+#include <cstdint>
+
+namespace shotgun::kernels {
+
+// Values of A are T (float or double); everything that is accumulated is double.
+template <class T>
+struct Table {
+  // sum_i a_i v_i
+  double (*dot)(std::int64_t n, const T* a, const double* v);
+  // out_k += sum_i a_ik v_i for `count` columns
+  void (*dots)(std::int64_t n, std::int64_t count, const T* const* a, const double* v, double* out);
+  // v += delta a, and v += delta h.a where h is given
+  void (*axpy)(std::int64_t n, double delta, const T* a, const double* h, double* v);
+  // v += h.(sum_k delta_k a_k)
+  void (*axpys)(std::int64_t n, std::int64_t count, const T* const* a, const double* delta,
+                const double* h, double* v);
+  // sum_i h_i a_i and sum_i h_i a_i^2 (h = 1 where absent)
+  void (*moments)(std::int64_t n, const T* a, const double* h, double* sum, double* sum_of_squares);
+};
+
+struct Instructions {
+  const char* name;
+  Table<double> f64;
+  Table<float> f32;
+};
+
+const Instructions& baseline();
+const Instructions& avx2();
+
+// The best set that this processor runs; chosen once, at first use.
+const Instructions& active();
+
+template <class T>
+const Table<T>& active_table();
+template <>
+inline const Table<double>& active_table<double>() {
+  return active().f64;
+}
+template <>
+inline const Table<float>& active_table<float>() {
+  return active().f32;
+}
+
+}  // namespace shotgun::kernels

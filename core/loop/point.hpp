@@ -1,0 +1,260 @@
+// A point: the weights x and all that follows from them.
+#pragma once
+
+#include "engine/model.hpp"
+#include "engine/newton.hpp"
+#include "problem/standardized.hpp"
+
+namespace shotgun {
+
+// Columns fetched for an engine, their weights, and what the engine knows of them.
+template <Columns C>
+struct Packed {
+  std::vector<Column> which;
+  std::vector<Handle<C>> handles;
+  std::vector<Coordinate> coordinates;
+  std::vector<double> x;
+};
+
+template <Columns C, Loss L>
+class Point {
+ public:
+  Point(Source<C>& A, const Samples& samples, const Features<C>& features, int threads)
+      : A_(A),
+        samples_(samples),
+        features_(features),
+        threads_(threads),
+        x_(at(features.count())),
+        z_(at(samples.size())),
+        g_(z_.size()),
+        h_(L::quadratic ? 0 : z_.size()) {
+    for (Column j = 0; j < features.count(); ++j)
+      if (features.held_free(j)) free_.push_back(j);
+  }
+
+  double x(Column j) const { return x_[at(j)]; }
+  void set(Column j, double value) { x_[at(j)] = value; }
+  const std::vector<double>& weights() const { return x_; }
+  void set_weights(const std::vector<double>& x) { x_ = x; }
+  std::span<const double> z() const { return z_; }
+  std::span<double> z() { return z_; }
+  std::span<double> g() { return g_; }
+  double constant() const {
+    return constant_;
+  }  // of z: the intercept, and what centring takes away
+  double objective() const { return objective_; }
+  std::span<const Column> free() const { return free_; }
+  const Features<C>& features() const { return features_; }
+  const Samples& samples() const { return samples_; }
+  std::int64_t rows() const { return samples_.size(); }
+
+  // z, the best intercept and free weights, the gradient and F: afresh from x, in float64.
+  void refresh() {
+    linear_predictor();
+    minimise_free();
+    gradient();
+    objective_ = value();
+  }
+
+  std::vector<Column> support() const {
+    std::vector<Column> support;
+    for (Column j = 0; j < features_.count(); ++j)
+      if (x(j) != 0) support.push_back(j);
+    return support;
+  }
+
+  // Columns without a copy if `borrow` and they lie in memory, else packed together.
+  Packed<C> fetch(std::vector<Column> which, bool borrow) {
+    Packed<C> packed{.which = std::move(which), .handles = {}, .coordinates = {}, .x = {}};
+    if (!borrow || !A_.borrow(packed.which, packed.handles)) A_.pack(packed.which, packed.handles);
+    for (Column j : packed.which) packed.x.push_back(x(j));
+    return packed;
+  }
+
+  // What an engine needs to know of the packed columns under curvature h.
+  void describe(Packed<C>& packed, const double* h, double total_h, bool centred) {
+    const C columns(rows(), packed.handles);
+    packed.coordinates.resize(packed.which.size());
+    constexpr std::int64_t run = 32;
+    parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)),
+                 (columns.count() + run - 1) / run, [&](std::int64_t r) {
+                   for (auto k = r * run; k < std::min(columns.count(), (r + 1) * run); ++k) {
+                     const Column j = packed.which[at(k)];
+                     packed.coordinates[at(k)] =
+                         make_coordinate(columns, k, h, total_h, centred && features_.intercept(),
+                                         centred ? features_.fixed_mean(j) : 0.0,
+                                         features_.inv_scale(j), features_.penalty(j));
+                   }
+                 });
+  }
+
+  // The Newton model of F at z (for the squared loss F itself) on packed columns. It moves g.
+  Quadratic<C> newton_model(Packed<C>& packed) {
+    gradient();
+    const double* h = curvature();
+    const double total_h = h ? sum_rows(threads_, rows(), [&](std::int64_t i) { return h[i]; })
+                             : static_cast<double>(rows());
+    describe(packed, h, total_h, true);
+    return Quadratic<C>(C(rows(), packed.handles), packed.coordinates, g_, h, total_h,
+                        features_.intercept());
+  }
+
+  // Moves the packed weights towards `goal` and z with them, by the longest step 1, 1/2, 1/4, ...
+  // that keeps a hundredth of what the slope promises (Armijo). `constant` is what the full step
+  // adds to the constant of z. Returns the step, 0 if none lowers F.
+  double step_towards(Packed<C>& packed, std::span<const double> goal, double constant) {
+    const std::vector<double> dz = change_of_z(packed, goal, constant);
+    auto penalty = [&](double t) {
+      double sum = 0;
+      for (std::size_t k = 0; k < goal.size(); ++k) {
+        const Penalty& p = packed.coordinates[k].penalty;
+        sum += p.value(packed.x[k] + t * (goal[k] - packed.x[k])) - p.value(packed.x[k]);
+      }
+      return sum;
+    };
+    gradient();
+    const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+                              return g_[at(i)] * dz[at(i)];
+                            });
+    double t = promised < 0 ? 1.0 : 0.0;
+    for (; t > 1e-10; t *= 0.5) {
+      const double change =
+          penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+            return row_value(i, z_[at(i)] + t * dz[at(i)]) - row_value(i, z_[at(i)]);
+          });
+      if (change <= 0.01 * t * promised) break;
+    }
+    if (t <= 1e-10) return 0.0;
+    for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
+    constant_ += t * constant;
+    for (std::size_t k = 0; k < goal.size(); ++k)
+      packed.x[k] =
+          t == 1.0 ? goal[k]
+                   : packed.coordinates[k].penalty.clamp(packed.x[k] + t * (goal[k] - packed.x[k]));
+    return t;
+  }
+
+  void store(const Packed<C>& packed) {
+    for (std::size_t k = 0; k < packed.which.size(); ++k) set(packed.which[k], packed.x[k]);
+  }
+
+  // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
+  std::vector<double> dual_candidate() {
+    std::vector<double> u(g_);
+    if (!features_.intercept()) return u;
+    const double* h = curvature();
+    double sum = 0, total_h = 0;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+      sum += u[i];
+      total_h += h ? h[i] : 1.0;
+    }
+    for (std::size_t i = 0; i < u.size(); ++i) u[i] -= sum / total_h * (h ? h[i] : 1.0);
+    return u;
+  }
+
+  // The rows' brackets of the gap at scale * u.
+  double rows_gap(std::span<const double> u, double scale) const {
+    return sum_rows(threads_, rows(), [&](std::int64_t i) {
+      const double w = samples_.weight(i);
+      return w > 0 ? w * L::fenchel_young(z_[at(i)], samples_.target(i), scale * u[at(i)] / w)
+                   : 0.0;
+    });
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  double row_value(std::int64_t i, double z) const {
+    const double w = samples_.weight(i);
+    return w > 0 ? w * L::value(z, samples_.target(i)) : 0.0;
+  }
+  double value() const {
+    const double rows_part =
+        sum_rows(threads_, rows(), [&](std::int64_t i) { return row_value(i, z_[at(i)]); });
+    return rows_part + sum_rows(threads_, features_.count(), [&](std::int64_t j) {
+             return x_[at(j)] != 0 ? features_.penalty(static_cast<Column>(j)).value(x_[at(j)])
+                                   : 0.0;
+           });
+  }
+  void gradient() {
+    for_rows(threads_, rows(), [&](std::int64_t i) {
+      const double w = samples_.weight(i);
+      g_[at(i)] = w > 0 ? w * L::derivative(z_[at(i)], samples_.target(i)) : 0.0;
+    });
+  }
+  // Of F's rows, kept away from zero so that a Newton step stays finite.
+  const double* curvature() {
+    if constexpr (L::quadratic) {
+      return samples_.weights();
+    } else {
+      for_rows(threads_, rows(), [&](std::int64_t i) {
+        h_[at(i)] = samples_.weight(i) *
+                    std::max(L::curvature(z_[at(i)], samples_.target(i)), 1e-4 * L::beta);
+      });
+      return h_.data();
+    }
+  }
+
+  void linear_predictor() {
+    const Packed<C> packed = fetch(support(), false);
+    if (!features_.intercept()) constant_ = 0;
+    std::vector<double> steps;
+    for (std::size_t k = 0; k < packed.which.size(); ++k) {
+      steps.push_back(packed.x[k] * features_.inv_scale(packed.which[k]));
+      if (!features_.intercept()) constant_ -= steps.back() * features_.fixed_mean(packed.which[k]);
+    }
+    for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });
+    add_columns(packed, steps, z_);
+    if (features_.intercept()) constant_ += minimise_intercept<L>(threads_, samples_, z_);
+  }
+  // v += sum_k steps_k a_k, over fixed slabs of rows.
+  void add_columns(const Packed<C>& packed, std::span<const double> steps,
+                   std::vector<double>& v) const {
+    const C columns(rows(), packed.handles);
+    const Slabs slabs(rows());
+    parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)), slabs.count(),
+                 [&](std::int64_t s) {
+                   columns.add_axpys(0, columns.count(), steps.data(), nullptr, v.data(), slabs[s]);
+                 });
+  }
+  std::vector<double> change_of_z(const Packed<C>& packed, std::span<const double> goal,
+                                  double constant) const {
+    std::vector<double> steps, dz(z_.size(), constant);
+    for (std::size_t k = 0; k < goal.size(); ++k)
+      steps.push_back((goal[k] - packed.x[k]) * packed.coordinates[k].inv_scale);
+    add_columns(packed, steps, dz);
+    return dz;
+  }
+
+  // Newton's method over the weights that nothing penalises, the intercept with them, so that the
+  // gradient becomes orthogonal to their columns, as the dual demands.
+  void minimise_free() {
+    if (free_.empty()) return;
+    Packed<C> packed = fetch(free_, false);
+    for (int step = 0; step < 50; ++step) {
+      Quadratic<C> model = newton_model(packed);
+      std::vector<double> slope, goal = packed.x;
+      for (std::size_t k = 0; k < free_.size(); ++k)
+        slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
+      NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
+      const std::vector<double> move =
+          newton_step(normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10);
+      for (std::size_t k = 0; k < free_.size(); ++k) {
+        goal[k] += move[k];
+        model.running.move(model.coordinates[k], move[k]);
+      }
+      if (step_towards(packed, goal, model.constant()) == 0) break;
+    }
+    store(packed);
+  }
+
+  Source<C>& A_;
+  const Samples& samples_;
+  const Features<C>& features_;
+  int threads_;
+  std::vector<double> x_, z_, g_, h_;
+  std::vector<Column> free_;
+  double constant_ = 0, objective_ = infinity;
+};
+
+}  // namespace shotgun

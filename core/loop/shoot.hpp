@@ -1,0 +1,142 @@
+// shoot: Shotgun on the packed problem, until its own gap is small enough for another look at A.
+#pragma once
+
+#include <optional>
+
+#include "certify/dual.hpp"
+#include "engine/asynchronous.hpp"
+#include "engine/block.hpp"
+#include "engine/bundle.hpp"
+#include "loop/point.hpp"
+
+namespace shotgun {
+
+// The duality gap of the packed problem at the model's current point.
+template <class Model>
+double packed_gap(const Model& model, std::span<const double> x, int threads) {
+  const std::int64_t count = model.A.count();
+  std::vector<double> gradient(static_cast<std::size_t>(count));
+  const std::int64_t run = 32;
+  parallel_for(worthwhile_threads(threads, count_nonzeros(model.A)), (count + run - 1) / run,
+               [&](std::int64_t r) {
+                 for (auto k = r * run; k < std::min(count, (r + 1) * run); ++k)
+                   gradient[static_cast<std::size_t>(k)] = model.gradient(k);
+               });
+  const Columnwise columns = columnwise_gap(threads, count, [&](std::int64_t k) {
+    const auto at = static_cast<std::size_t>(k);
+    const Coordinate& c = model.coordinates[at];
+    return DualTerm{c.penalty, x[at], gradient[at], c.beta};
+  });
+  return columns.gap + model.rows_gap(threads, columns.scale);
+}
+
+// What is left of a shot when it ends.
+struct Shot {
+  std::int64_t P = 1;
+  double rho = std::numeric_limits<double>::quiet_NaN();
+};
+
+// Epochs of one engine, until the packed gap is at most `target`, nothing moves any more, or `most`
+// epochs are spent.
+template <class Model, class Engine>
+Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
+           double target, std::int64_t most, int threads, Effort& effort, Watch& watch) {
+  const double epoch_work = 2 * count_nonzeros(model.A) + static_cast<double>(model.A.count());
+  std::int64_t check = 1;
+  for (std::int64_t done = 0; done < most && !watch.stopped();) {
+    const std::int64_t epochs = std::clamp<std::int64_t>(check - done, 1, most - done);
+    const Epoch epoch = engine(x, epochs, watch);
+    model.settle(threads);
+    done += epochs;
+    effort.epochs += epochs;
+    effort.updates += epoch.updates;
+    effort.work += epoch_work * static_cast<double>(epochs);
+    guard.learn(effort, 1);
+    if (watch.stopped()) break;
+    const bool still = epoch.decrease <= 1e-16 * model.rows_value(threads) && !epoch.shortened;
+    if (still) break;
+    if (done < check) continue;
+    effort.work += epoch_work / 2;
+    if (packed_gap(model, x, threads) <= target) break;
+    check = done + std::clamp<std::int64_t>(done / 2, 1, 10);
+  }
+  guard.learn(effort, 30);
+  return {engine.P(), guard.rho()};
+}
+
+template <class Model>
+Shot descend(Model& model, std::span<const Coordinate> centred, Engine engine, std::span<double> x,
+             const Options& options, double target, std::int64_t most, Effort& effort,
+             Watch& watch) {
+  const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
+  const int threads = options.threads;
+  Guard guard(model.A, centred, model.curvatures(), options);
+  auto run = [&](auto&& shots) {
+    return drive(model, shots, guard, x, target, most, threads, effort, watch);
+  };
+  Order order(model.A.count(), options.cyclic, seed);
+  if (engine == Engine::bundle) return run(Bundle(model, order, guard, threads));
+  if (engine == Engine::asynchronous)
+    return run(Asynchronous(model, options.P > 0 ? options.P : threads, threads, seed));
+  if constexpr (Model::exact)
+    if (engine == Engine::block)
+      return run(Block(model, options.P > 0 ? options.P : default_block, threads, watch));
+  return run(Shooting(model, order));
+}
+
+// Prox-Newton: the engine works on the quadratic model of F, a line search on F itself decides how
+// far to follow it.
+template <Columns C, Loss L>
+Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+                 double target, std::int64_t most, Effort& effort, Watch& watch) {
+  Shot shot;
+  const std::int64_t limit = effort.epochs + most;
+  while (effort.epochs < limit && !watch.stopped()) {
+    Quadratic<C> model = point.newton_model(packed);
+    const double gap = packed_gap(model, packed.x, options.threads);
+    effort.work += 2 * count_nonzeros(model.A);
+    if (gap <= target) break;
+    std::vector<double> goal = packed.x;
+    shot =
+        descend(model, model.coordinates, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
+                std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
+    if (point.step_towards(packed, goal, model.constant()) == 0) break;
+  }
+  return shot;
+}
+
+// On F itself, as the paper does it, for the engines of the paper.
+template <Columns C, Loss L>
+Shot shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+                    double target, std::int64_t most, Effort& effort, Watch& watch) {
+  const double* w = point.samples().weights();
+  const double total_w = point.features().total_weight();
+  point.describe(packed, w, total_w, true);
+  const std::vector<Coordinate> centred = packed.coordinates;  // rho is that of centred columns
+  point.describe(packed, w, total_w, false);
+  for (Coordinate& c : packed.coordinates) c.beta *= L::beta;
+  Direct<C, L> model(C(point.rows(), packed.handles), packed.coordinates, point.samples(),
+                     point.z(), point.g(), point.features().intercept());
+  return descend(model, centred, engine, packed.x, options, target, most, effort, watch);
+}
+
+template <Columns C, Loss L>
+Shot shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+                  double target, std::int64_t most, Effort& effort, Watch& watch) {
+  if constexpr (L::quadratic) {
+    Quadratic<C> model = point.newton_model(packed);
+    return descend(model, model.coordinates, engine, packed.x, options, target, most, effort,
+                   watch);
+  } else {
+    const bool of_the_paper = options.engine == Engine::shooting ||
+                              options.engine == Engine::bundle ||
+                              options.engine == Engine::asynchronous;
+    // Centring without an intercept moves every z at each update: only the model has that for free.
+    const bool centred = point.features().standardize() && !point.features().intercept();
+    if (of_the_paper && !centred)
+      return shoot_directly(point, packed, engine, options, target, most, effort, watch);
+    return prox_newton(point, packed, engine, options, target, most, effort, watch);
+  }
+}
+
+}  // namespace shotgun

@@ -1,0 +1,50 @@
+// What a fit is asked and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shotgun {
+
+enum class Engine { automatic, shooting, bundle, block, asynchronous };
+enum class Status { converged, max_epochs, deadline, stopped, precision, interrupted };
+
+struct Options {
+  Engine engine = Engine::automatic;
+  std::int64_t P = 0;  // 0: from the data
+  int threads = 1;
+  double tol = 1e-6;
+  bool working_set = true;
+  bool cyclic = false;
+  std::int64_t max_epochs = 100'000;
+  std::uint64_t seed = 0;
+};
+
+// One row per round. Seconds of a phase are those spent in it during this round.
+struct TraceRow {
+  std::int64_t round = 0, epochs = 0, updates = 0, working_set = 0, active = 0, P = 0;
+  int threads = 1;  // most that worked at once in this round
+  double objective = 0, gap = 0, rho = 0, seconds = 0;
+  double scan = 0, certify = 0, screen = 0, select = 0, pack = 0, shoot = 0;
+};
+
+struct Solution {
+  std::vector<double> x;
+  double intercept = 0, objective = 0, gap = 0, null_objective = 0;
+  Status status = Status::converged;
+  bool certified_by_gap = true;  // else by the projected gradient
+  std::int64_t n_rounds = 0, n_epochs = 0, n_updates = 0, P = 1, n_screened = 0;
+  double rho = std::numeric_limits<double>::quiet_NaN();
+  Engine engine = Engine::shooting;
+  double seconds = 0;
+  std::vector<TraceRow> trace;
+};
+
+// Called after each round's certificate; true stops the fit.
+using Callback = std::function<bool(const TraceRow&)>;
+
+}  // namespace shotgun

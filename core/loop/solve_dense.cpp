@@ -1,0 +1,18 @@
+#include "loop/solve_columns.hpp"
+
+namespace shotgun {
+
+template Solution solve_columns(Source<DenseColumns<double>>&, const Problem&, const Options&,
+                                std::span<const double>, const Callback&, Watch&);
+template Solution solve_columns(Source<DenseColumns<float>>&, const Problem&, const Options&,
+                                std::span<const double>, const Callback&, Watch&);
+template double lambda_max_columns(Source<DenseColumns<double>>&, const Problem&, const Options&,
+                                   Watch&);
+template double lambda_max_columns(Source<DenseColumns<float>>&, const Problem&, const Options&,
+                                   Watch&);
+template Spectrum spectral_radius_columns(Source<DenseColumns<double>>&, const Problem&,
+                                          const Options&, double, Watch&);
+template Spectrum spectral_radius_columns(Source<DenseColumns<float>>&, const Problem&,
+                                          const Options&, double, Watch&);
+
+}  // namespace shotgun

@@ -1,0 +1,285 @@
+// The loop: scan, certify, screen, select, pack, shoot, for any loss, engine and home of the data.
+#pragma once
+
+#include "certify/screening.hpp"
+#include "loop/shoot.hpp"
+
+namespace shotgun {
+
+template <Columns C, Loss L>
+class WorkingSet {
+ public:
+  WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
+             bool standardize, const Options& options, Watch& watch)
+      : A_(A),
+        options_(options),
+        watch_(watch),
+        features_(A, samples, spec, intercept, standardize, options.threads, watch),
+        point_(A, samples, features_, options.threads),
+        engine_(choose_engine()) {
+    effort_.work = A.nonzeros();
+    for (Column j = 0; j < features_.count(); ++j) {
+      const Penalty p = features_.penalty(j);
+      if (p.excluded()) continue;
+      active_.push_back(j);
+      if (p.half_free() || (p.free() && !features_.held_free(j))) certified_by_gap_ = false;
+    }
+  }
+
+  Solution solve(std::span<const double> x0, const Callback& callback) {
+    start(x0);
+    for (;; ++row_.round) {
+      timed(row_.scan, [&] { scan(); });
+      timed(row_.certify, [&] { certify(); });
+      if (watch_.stopped()) return finish(reason());
+      if (report(callback)) return finish(Status::stopped);
+      if (converged()) return finish(Status::converged);
+      if (stalled()) return finish(Status::precision);
+      if (effort_.epochs >= options_.max_epochs) return finish(Status::max_epochs);
+      timed(row_.screen, [&] { screen(); });
+      timed(row_.select, [&] { select(); });
+      timed(row_.pack, [&] { pack(); });
+      timed(row_.shoot, [&] { shoot(); });
+    }
+  }
+
+  // The smallest lam at which every penalised weight stays where it starts.
+  double lambda_max() {
+    start({});
+    scan();
+    double largest = 0;
+    for (std::size_t p = 0; p < active_.size(); ++p) {
+      const Column j = active_[p];
+      const Penalty penalty = features_.penalty(j);
+      const double pull = -c_[p] - penalty.l2 * point_.x(j);
+      const bool can_move = pull > 0 ? point_.x(j) < penalty.hi : point_.x(j) > penalty.lo;
+      if (const double unit = features_.lambda_unit(j); unit > 0 && can_move)
+        largest = std::max(largest, std::abs(pull) / unit);
+    }
+    return largest;
+  }
+
+ private:
+  // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
+  // the free weights at their optimum. Then x0, if there is one.
+  void start(std::span<const double> x0) {
+    for (Column j = 0; j < features_.count(); ++j) point_.set(j, features_.penalty(j).clamp(0.0));
+    point_.refresh();
+    null_objective_ = point_.objective();
+    if (!x0.empty()) {
+      for (Column j : active_)
+        point_.set(j, features_.penalty(j).clamp(x0[static_cast<std::size_t>(j)] /
+                                                 features_.inv_scale(j)));
+      point_.refresh();
+    }
+  }
+
+  // c = A~'u for every active column: the only pass over all of A.
+  void scan() {
+    u_ = point_.dual_candidate();
+    c_.resize(active_.size());
+    const bool all = static_cast<Column>(active_.size()) == features_.count();
+    A_.scan(options_.threads, u_.data(),
+            all ? std::span<const Column>() : std::span<const Column>(active_), c_.data(), watch_);
+    double sum = 0;
+    if (!features_.intercept())
+      for (double v : u_) sum += v;
+    for (std::size_t p = 0; p < active_.size(); ++p)
+      c_[p] = features_.inv_scale(active_[p]) * (c_[p] - features_.fixed_mean(active_[p]) * sum);
+    effort_.work += A_.nonzeros() * static_cast<double>(active_.size()) /
+                    static_cast<double>(features_.count());
+  }
+
+  // The gap at the best dual point so far, never below what rounding may hide.
+  void certify() {
+    const Columnwise columns = columnwise_gap(
+        options_.threads, static_cast<std::int64_t>(active_.size()), [&](std::int64_t p) {
+          const Column j = active_[static_cast<std::size_t>(p)];
+          return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
+                          L::beta * features_.norm2(j)};
+        });
+    scale_ = columns.scale;
+    rounding_ = rounding();
+    const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;
+    here_ = here;
+    lower_ = std::max(lower_, point_.objective() - here);
+    gap_ = std::min(here, point_.objective() - lower_ + rounding_);
+  }
+
+  // Errors of z, of c and of F itself, each a sum of products.
+  double rounding() const {
+    const Samples& samples = point_.samples();
+    double u_squares = 0, reach = 0;
+    for (std::int64_t i = 0; i < samples.size(); ++i)
+      if (const double w = samples.weight(i); w > 0)
+        u_squares += u_[static_cast<std::size_t>(i)] * u_[static_cast<std::size_t>(i)] / w;
+    const std::vector<Column> support = point_.support();
+    for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
+    reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
+    const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
+    return unit * (reach * std::sqrt(u_squares) + std::abs(point_.objective()));
+  }
+
+  // The round's row of the trace; true if the callback wants to stop.
+  bool report(const Callback& callback) {
+    row_.epochs = effort_.epochs;
+    row_.updates = effort_.updates;
+    row_.working_set = static_cast<std::int64_t>(working_.size());
+    row_.active = static_cast<std::int64_t>(active_.size());
+    row_.P = shot_.P;
+    row_.rho = shot_.rho;
+    row_.threads = watch_.most_threads();
+    row_.objective = point_.objective();
+    row_.gap = gap_;
+    row_.seconds = watch_.seconds();
+    trace_.push_back(row_);
+    row_ = {.round = row_.round};
+    return callback && callback(trace_.back());
+  }
+
+  bool converged() const {
+    const bool zero_scale = null_objective_ <= rounding_;
+    return gap_ <= options_.tol * null_objective_ ||
+           (zero_scale && options_.tol > 0 && gap_ <= 2 * rounding_);
+  }
+  // No step lowers F any more: three rounds without progress in F or in the gap.
+  bool stalled() {
+    const bool progress =
+        point_.objective() < best_objective_ - 0x1p-51 * std::abs(best_objective_) ||
+        gap_ < 0.9 * best_gap_;
+    best_objective_ = std::min(best_objective_, point_.objective());
+    best_gap_ = std::min(best_gap_, gap_);
+    idle_rounds_ = progress ? 0 : idle_rounds_ + 1;
+    return idle_rounds_ >= 3;
+  }
+  Status reason() const {
+    return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
+  }
+
+  // Drops the columns whose optimal weight is known and already there.
+  void screen() {
+    if (!options_.working_set || !certified_by_gap_) return;
+    const double radius = screening_radius(L::beta, here_);
+    std::size_t kept = 0;
+    for (std::size_t p = 0; p < active_.size(); ++p) {
+      const Column j = active_[p];
+      const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
+      const bool decided =
+          decided_weight(features_.penalty(j), -scale_ * c_[p], reach) == point_.x(j);
+      if (decided && !features_.held_free(j)) continue;
+      active_[kept] = j;
+      c_[kept++] = c_[p];
+    }
+    active_.resize(kept);
+    c_.resize(kept);
+  }
+
+  // W = support + free weights + the columns that violate optimality most, twice as many as the
+  // support; everything where no working set is wanted.
+  void select() {
+    working_.clear();
+    if (!options_.working_set) {
+      working_ = active_;
+      return;
+    }
+    std::vector<std::pair<double, Column>> others;
+    for (std::size_t p = 0; p < active_.size(); ++p) {
+      const Column j = active_[p];
+      const Penalty penalty = features_.penalty(j);
+      if (point_.x(j) != 0 || penalty.unpenalised())
+        working_.push_back(j);
+      else if (features_.norm2(j) > 0)
+        others.emplace_back(-urgency(penalty, c_[p], features_.norm2(j)), j);
+    }
+    constexpr std::size_t least = 100;
+    const std::size_t room = std::max(least, working_.size());
+    if (others.size() > room) {
+      std::nth_element(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(room),
+                       others.end());
+      others.resize(room);
+    }
+    for (const auto& [urgency, j] : others) working_.push_back(j);
+    std::sort(working_.begin(), working_.end());
+  }
+  // How much a weight at rest wants to move: its violation, else (negative) what it lacks, both per
+  // unit of the column.
+  double urgency(const Penalty& penalty, double gradient, double norm2) const {
+    const double violation = penalty.violation(penalty.clamp(0.0), gradient);
+    return (violation > 0 ? violation : std::abs(gradient) - penalty.lam) / std::sqrt(norm2);
+  }
+
+  void pack() { packed_ = point_.fetch(working_, !options_.working_set); }
+
+  // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
+  // a shot that rounding spoilt is taken back.
+  void shoot() {
+    const double target = std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
+    const std::int64_t most = options_.max_epochs - effort_.epochs;
+    const std::vector<double> before = point_.weights();
+    const double objective = point_.objective();
+    shot_ = shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
+    point_.store(packed_);
+    point_.refresh();
+    if (!(point_.objective() <= objective)) {
+      point_.set_weights(before);
+      point_.refresh();
+    }
+  }
+
+  Solution finish(Status status) {
+    Solution s;
+    s.x.resize(static_cast<std::size_t>(features_.count()));
+    for (Column j = 0; j < features_.count(); ++j)
+      s.x[static_cast<std::size_t>(j)] = features_.original(j, point_.x(j));
+    s.intercept = point_.constant();
+    s.objective = point_.objective();
+    s.gap = gap_;
+    s.null_objective = null_objective_;
+    s.status = status;
+    s.certified_by_gap = certified_by_gap_;
+    s.n_rounds = row_.round;
+    s.n_epochs = effort_.epochs;
+    s.n_updates = effort_.updates;
+    s.n_screened = features_.count() - static_cast<std::int64_t>(active_.size());
+    s.P = shot_.P;
+    s.rho = shot_.rho;
+    s.engine = engine_;
+    s.seconds = watch_.seconds();
+    s.trace = std::move(trace_);
+    return s;
+  }
+
+  // From the data alone. Dense columns: block, whose Gram matrix turns memory traffic into
+  // arithmetic. Sparse ones interfere little and are cheap one by one: shooting.
+  Engine choose_engine() const {
+    if (options_.engine != Engine::automatic) return options_.engine;
+    return C::dense ? Engine::block : Engine::shooting;
+  }
+
+  template <class Body>
+  void timed(double& seconds, Body&& body) {
+    const double begin = watch_.seconds();
+    body();
+    seconds += watch_.seconds() - begin;
+  }
+
+  Source<C>& A_;
+  const Options& options_;
+  Watch& watch_;
+  Features<C> features_;
+  Point<C, L> point_;
+  Engine engine_;
+  Effort effort_;
+  std::vector<Column> active_, working_;
+  std::vector<double> u_, c_;
+  Packed<C> packed_;
+  Shot shot_;
+  double null_objective_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity, gap_ = infinity;
+  double lower_ = -infinity, best_objective_ = infinity, best_gap_ = infinity;
+  int idle_rounds_ = 0;
+  bool certified_by_gap_ = true;
+  TraceRow row_;
+  std::vector<TraceRow> trace_;
+};
+
+}  // namespace shotgun

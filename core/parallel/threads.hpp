@@ -1,0 +1,144 @@
+// The threads: a lazy pool keyed by process id, a barrier, and loops whose results do not depend on
+// how many threads run them.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace shotgun {
+
+// Spins briefly, then yields: long spins are tens of times slower when another job has the core.
+class Backoff {
+ public:
+  void pause() {
+    if (++spins_ > 50) {
+      std::this_thread::yield();
+    } else {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  }
+
+ private:
+  int spins_ = 0;
+};
+
+// All T threads of a region meet here. A phase counter instead of a flag lets it be used again at
+// once. `arrived` is read-modify-written with acq_rel, so what each thread wrote before is visible
+// to all after.
+class Barrier {
+ public:
+  explicit Barrier(int threads) : threads_(threads) {}
+  void wait() {
+    if (threads_ == 1) return;
+    const unsigned phase = phase_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) == threads_ - 1) {
+      arrived_.store(0, std::memory_order_relaxed);
+      phase_.store(phase + 1, std::memory_order_release);
+      return;
+    }
+    Backoff backoff;
+    while (phase_.load(std::memory_order_acquire) == phase) backoff.pause();
+  }
+
+ private:
+  const int threads_;
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<unsigned> phase_{0};
+};
+
+// One thread's place in a parallel region.
+struct Team {
+  int thread, threads;
+  Barrier& barrier;
+};
+
+// Calls body(team) on `threads` threads, the caller being thread 0, waits for all, and returns how
+// many there were. When the pool
+// is busy (another Python thread's fit, or a region inside a region) the caller runs alone: no
+// result depends on the number of threads, so only time is lost. The first exception thrown by a
+// thread is rethrown here; a body that uses the barrier must not throw.
+int run_region(int threads, const std::function<void(Team)>& body);
+
+// How many threads a fit uses unless told: what threadpoolctl set, else OMP_NUM_THREADS, else the
+// processors that affinity and cgroup leave to this process.
+int default_threads();
+void set_default_threads(int threads);  // 0 forgets
+
+// A part of [0, size) for each thread; used only where the result does not depend on the parts.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+inline Range share(std::int64_t size, int part, int parts) {
+  return {size * part / parts, size * (part + 1) / parts};
+}
+
+// Fewer threads where the work does not pay for waking them (about 30 thousand multiply-adds each).
+inline int worthwhile_threads(int threads, double work) {
+  constexpr double least_work = 3e4;
+  return static_cast<int>(std::clamp(work / least_work, 1.0, static_cast<double>(threads)));
+}
+
+// Runs chunk(c) for c in [0, count), each once, on whichever thread is free. Returns how many
+// threads there were.
+template <class Chunk>
+int parallel_for(int threads, std::int64_t count, Chunk&& chunk) {
+  threads = static_cast<int>(std::min<std::int64_t>(threads, count));
+  if (threads <= 1) {
+    for (std::int64_t c = 0; c < count; ++c) chunk(c);
+    return 1;
+  }
+  std::atomic<std::int64_t> next{0};
+  return run_region(threads, [&](Team) {
+    for (std::int64_t c; (c = next.fetch_add(1, std::memory_order_relaxed)) < count;) chunk(c);
+  });
+}
+
+// Fixed slabs of rows: partial sums over slabs, added in slab order, have the same bits for any
+// number of threads.
+class Slabs {
+ public:
+  explicit Slabs(std::int64_t rows, std::int64_t at_least = 500, std::int64_t at_most = 16)
+      : rows_(rows), count_(std::clamp<std::int64_t>(rows / at_least, 1, at_most)) {}
+  int count() const { return static_cast<int>(count_); }
+  Range operator[](std::int64_t slab) const {
+    return {rows_ * slab / count_, rows_ * (slab + 1) / count_};
+  }
+
+ private:
+  std::int64_t rows_, count_;
+};
+
+// sum over rows of term(i), with fixed blocks and a fixed order. Term may write to row i.
+template <class Term>
+double sum_rows(int threads, std::int64_t rows, Term&& term) {
+  constexpr std::int64_t block = 1024;
+  const std::int64_t blocks = (rows + block - 1) / block;
+  std::vector<double> partial(static_cast<std::size_t>(blocks));
+  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(rows)), blocks,
+               [&](std::int64_t b) {
+                 double sum = 0;
+                 const std::int64_t end = std::min(rows, (b + 1) * block);
+                 for (std::int64_t i = b * block; i < end; ++i) sum += term(i);
+                 partial[static_cast<std::size_t>(b)] = sum;
+               });
+  double sum = 0;
+  for (double p : partial) sum += p;
+  return sum;
+}
+
+template <class Body>
+void for_rows(int threads, std::int64_t rows, Body&& body) {
+  sum_rows(threads, rows, [&](std::int64_t i) {
+    body(i);
+    return 0.0;
+  });
+}
+
+}  // namespace shotgun

@@ -1,0 +1,121 @@
+// Checks and conversions of what users hand over: once, in parallel, before any engine reads it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loop/watch.hpp"
+#include "parallel/threads.hpp"
+
+namespace shotgun {
+
+struct Structure {
+  bool valid = true, canonical = true;  // canonical: strictly ascending within each line
+  std::string problem;
+};
+
+// Compressed lines (columns of CSC, rows of CSR): starts monotone from 0 to nnz, indices in [0,
+// width). Starts are checked before anything is read through them.
+template <class Index>
+Structure check_structure(const Index* starts, std::int64_t lines, const Index* indices,
+                          std::int64_t nnz, std::int64_t width, int threads, Watch& watch) {
+  auto bad = [](std::string what) { return Structure{false, false, std::move(what)}; };
+  if (starts[0] != 0) return bad("indptr[0] is " + std::to_string(starts[0]) + ", not 0");
+  if (starts[lines] > nnz)
+    return bad("indptr[-1] is " + std::to_string(starts[lines]) + " but there are " +
+               std::to_string(nnz) + " indices");
+  for (std::int64_t l = 0; l < lines; ++l)
+    if (starts[l] > starts[l + 1])
+      return bad("indptr decreases at position " + std::to_string(l + 1));
+  std::atomic<std::int64_t> first_bad{nnz};
+  std::atomic<bool> canonical{true};
+  constexpr std::int64_t run = 2048;
+  parallel_for(worthwhile_threads(threads, static_cast<double>(nnz + lines)),
+               (lines + run - 1) / run, [&](std::int64_t r) {
+                 bool ascending = true;
+                 for (std::int64_t l = r * run;
+                      l < std::min(lines, (r + 1) * run) && !watch.stopped(); ++l)
+                   for (Index p = starts[l]; p < starts[l + 1]; ++p) {
+                     if (indices[p] < 0 || indices[p] >= width) {
+                       std::int64_t seen = first_bad.load();
+                       while (p < seen && !first_bad.compare_exchange_weak(seen, p)) {
+                       }
+                       return;
+                     }
+                     ascending = ascending && (p == starts[l] || indices[p - 1] < indices[p]);
+                   }
+                 if (!ascending) canonical.store(false, std::memory_order_relaxed);
+                 watch.poll();
+               });
+  if (const std::int64_t p = first_bad.load(); p < nnz)
+    return bad("indices[" + std::to_string(p) + "] is " + std::to_string(indices[p]) +
+               ", outside [0, " + std::to_string(width) + ")");
+  return {true, canonical.load(), {}};
+}
+
+template <class T, class Index>
+struct CompressedColumns {
+  std::unique_ptr<T[]> values;
+  std::unique_ptr<Index[]> rows, starts;
+  std::int64_t nnz = 0;
+};
+
+// CSR -> CSC. Each thread counts, then places, its own run of rows; the runs are placed in order,
+// so rows ascend and the result does not depend on the number of threads.
+template <class T, class Index>
+CompressedColumns<T, Index> csr_to_csc(const T* values, const Index* columns, const Index* starts,
+                                       std::int64_t n, std::int64_t d, int threads) {
+  const std::int64_t nnz = starts[n];
+  threads = worthwhile_threads(threads, static_cast<double>(nnz));
+  CompressedColumns<T, Index> out{
+      std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(nnz)),
+      std::make_unique_for_overwrite<Index[]>(static_cast<std::size_t>(nnz)),
+      std::make_unique<Index[]>(static_cast<std::size_t>(d + 1)), nnz};
+  std::vector<std::vector<Index>> next(static_cast<std::size_t>(threads));
+  auto rows_of = [&](std::int64_t part) { return share(n, static_cast<int>(part), threads); };
+  parallel_for(threads, threads, [&](std::int64_t part) {
+    auto& count = next[static_cast<std::size_t>(part)];
+    count.assign(static_cast<std::size_t>(d), 0);
+    const Range rows = rows_of(part);
+    for (Index p = starts[rows.begin]; p < starts[rows.end]; ++p)
+      ++count[static_cast<std::size_t>(columns[p])];
+  });
+  Index total = 0;
+  for (std::int64_t j = 0; j < d; ++j) {
+    out.starts[static_cast<std::size_t>(j)] = total;
+    for (auto& count : next) total += std::exchange(count[static_cast<std::size_t>(j)], total);
+  }
+  out.starts[static_cast<std::size_t>(d)] = total;
+  parallel_for(threads, threads, [&](std::int64_t part) {
+    auto& at = next[static_cast<std::size_t>(part)];
+    const Range rows = rows_of(part);
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      for (Index p = starts[i]; p < starts[i + 1]; ++p) {
+        const auto q = static_cast<std::size_t>(at[static_cast<std::size_t>(columns[p])]++);
+        out.values[q] = values[p];
+        out.rows[q] = static_cast<Index>(i);
+      }
+  });
+  return out;
+}
+
+// C order -> Fortran order, in square tiles that stay in cache.
+template <class T>
+std::unique_ptr<T[]> to_fortran(const T* values, std::int64_t n, std::int64_t d,
+                                std::int64_t stride, int threads) {
+  auto out = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * d));
+  constexpr std::int64_t tile = 32;
+  parallel_for(worthwhile_threads(threads, static_cast<double>(n) * static_cast<double>(d)),
+               (d + tile - 1) / tile, [&](std::int64_t t) {
+                 const std::int64_t j0 = t * tile, j1 = std::min(d, j0 + tile);
+                 for (std::int64_t i0 = 0; i0 < n; i0 += tile)
+                   for (std::int64_t j = j0; j < j1; ++j)
+                     for (std::int64_t i = i0; i < std::min(n, i0 + tile); ++i)
+                       out[static_cast<std::size_t>(j * n + i)] = values[i * stride + j];
+               });
+  return out;
+}
+
+}  // namespace shotgun

@@ -1,0 +1,106 @@
+// Sparse columns: compressed, rows ascending within a column.
+#pragma once
+
+#include <algorithm>
+
+#include "problem/design.hpp"
+
+namespace shotgun {
+
+template <class T>
+struct SparseColumn {
+  const T* values;
+  const Row* rows;
+  std::int64_t size;
+};
+
+// Four running sums hide the latency of the adds; longer unrolling does not pay for short columns.
+template <class T, class Index>
+double sparse_dot(const T* values, const Index* rows, std::int64_t size, const double* v) {
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  std::int64_t p = 0;
+  for (; p + 4 <= size; p += 4) {
+    s0 += static_cast<double>(values[p]) * v[rows[p]];
+    s1 += static_cast<double>(values[p + 1]) * v[rows[p + 1]];
+    s2 += static_cast<double>(values[p + 2]) * v[rows[p + 2]];
+    s3 += static_cast<double>(values[p + 3]) * v[rows[p + 3]];
+  }
+  for (; p < size; ++p) s0 += static_cast<double>(values[p]) * v[rows[p]];
+  return (s0 + s1) + (s2 + s3);
+}
+
+template <class T>
+class SparseColumns {
+ public:
+  using Value = T;
+  static constexpr bool dense = false;
+
+  SparseColumns(std::int64_t rows, std::span<const SparseColumn<T>> columns)
+      : rows_(rows), columns_(columns) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t count() const { return static_cast<std::int64_t>(columns_.size()); }
+  std::int64_t nonzeros(std::int64_t k) const { return at(k).size; }
+
+  double dot(std::int64_t k, const double* v) const {
+    return sparse_dot(at(k).values, at(k).rows, at(k).size, v);
+  }
+  void axpy(std::int64_t k, double delta, const double* h, double* v) const {
+    scatter(at(k), delta, h, v);
+  }
+
+  void add_dots(std::int64_t k, std::int64_t count, const double* v, double* out, Range r) const {
+    for (std::int64_t l = 0; l < count; ++l) {
+      const SparseColumn<T> a = within(k + l, r);
+      out[l] += sparse_dot(a.values, a.rows, a.size, v);
+    }
+  }
+  void add_axpys(std::int64_t k, std::int64_t count, const double* delta, const double* h,
+                 double* v, Range r) const {
+    for (std::int64_t l = 0; l < count; ++l)
+      if (delta[l] != 0) scatter(within(k + l, r), delta[l], h, v);
+  }
+
+  void moments(std::int64_t k, const double* h, double* sum, double* squares) const {
+    double first = 0, second = 0;
+    visit(k, {0, rows_}, [&](Row i, double a) {
+      const double weighted = h ? h[i] * a : a;
+      first += weighted;
+      second += weighted * a;
+    });
+    *sum = first;
+    *squares = second;
+  }
+  template <class Visit>
+  void visit(std::int64_t k, Range r, Visit&& visit) const {
+    const SparseColumn<T> a = within(k, r);
+    for (std::int64_t p = 0; p < a.size; ++p) visit(a.rows[p], static_cast<double>(a.values[p]));
+  }
+
+ private:
+  const SparseColumn<T>& at(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
+
+  // The part of column k whose rows lie in r.
+  SparseColumn<T> within(std::int64_t k, Range r) const {
+    const SparseColumn<T> a = at(k);
+    if (r.begin == 0 && r.end == rows_) return a;
+    const Row* first = std::lower_bound(a.rows, a.rows + a.size, static_cast<Row>(r.begin));
+    const Row* last = std::lower_bound(first, a.rows + a.size, static_cast<Row>(r.end));
+    return {a.values + (first - a.rows), first, last - first};
+  }
+  static void scatter(const SparseColumn<T>& a, double delta, const double* h, double* v) {
+    if (h)
+      for (std::int64_t p = 0; p < a.size; ++p)
+        v[a.rows[p]] += delta * h[a.rows[p]] * static_cast<double>(a.values[p]);
+    else
+      for (std::int64_t p = 0; p < a.size; ++p)
+        v[a.rows[p]] += delta * static_cast<double>(a.values[p]);
+  }
+
+  std::int64_t rows_;
+  std::span<const SparseColumn<T>> columns_;
+};
+
+static_assert(Columns<SparseColumns<double>> && Columns<SparseColumns<float>>);
+
+}  // namespace shotgun

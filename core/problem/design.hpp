@@ -1,0 +1,37 @@
+// Columns of A, the only view of the data that an engine has: dense or sparse, one concept.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+
+#include "parallel/threads.hpp"
+
+namespace shotgun {
+
+using Column = std::int32_t;  // the index of a feature
+using Row = std::int32_t;     // the index of a sample
+
+// C: columns a_k of A in memory; k is a position among them, not a feature's index.
+template <class C>
+concept Columns = requires(const C& A, std::int64_t k, double* v, const double* h, Range rows,
+                           void (*visit)(Row, double)) {
+  { A.rows() } -> std::same_as<std::int64_t>;
+  { A.count() } -> std::same_as<std::int64_t>;
+  { A.nonzeros(k) } -> std::same_as<std::int64_t>;
+  { A.dot(k, h) } -> std::same_as<double>;  // a_k'v
+  A.axpy(k, 1.0, h, v);                     // v += delta h.a_k, h = 1 if null
+  A.add_dots(k, k, h, v, rows);             // v_l += a_l'h over some rows, for columns [k, k + l)
+  A.add_axpys(k, k, h, h, v, rows);         // and v += h.(sum_l delta_l a_l) there
+  A.moments(k, h, v, v);                    // sum h a, sum h a^2
+  A.visit(k, rows, visit);                  // visit(i, a_ik) for the non-zeros in `rows`, ascending
+};
+
+template <Columns C>
+double count_nonzeros(const C& A) {
+  double total = 0;
+  for (std::int64_t k = 0; k < A.count(); ++k) total += static_cast<double>(A.nonzeros(k));
+  return total;
+}
+
+}  // namespace shotgun

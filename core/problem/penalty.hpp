@@ -1,0 +1,75 @@
+// The penalty of one weight: lam |x| + l2/2 x^2 with x in [lo, hi].
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shotgun {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Penalty {
+  double lam = 0, l2 = 0, lo = -infinity, hi = infinity;
+
+  double value(double x) const { return (x == 0 ? 0.0 : lam * std::abs(x)) + 0.5 * l2 * x * x; }
+  double clamp(double x) const { return std::clamp(x, lo, hi); }
+  bool excluded() const { return lam == infinity; }
+
+  // argmin over [lo, hi] of 1/2 curvature x^2 - pull x + lam|x| + l2/2 x^2: the soft threshold.
+  double prox(double pull, double curvature) const {
+    const double rest = std::abs(pull) - lam;
+    if (rest <= 0 || excluded()) return clamp(0.0);
+    const double total = curvature + l2;
+    if (total <= 0) return clamp(std::copysign(infinity, pull));
+    return clamp(std::copysign(rest / total, pull));
+  }
+
+  // Weights that the L1 norm does not hold: pf = 0 or lam = 0.
+  bool unpenalised() const { return lam == 0 && l2 == 0; }
+  // The dual asks a'theta = 0 of these.
+  bool free() const { return unpenalised() && lo == -infinity && hi == infinity; }
+  // And only a sign of these: scaling theta cannot repair it, so no gap certifies them.
+  bool half_free() const { return unpenalised() && (lo == -infinity) != (hi == infinity); }
+
+  // The largest v in [0, 1] such that the conjugate is finite at v * pull.
+  double feasible_scale(double pull) const {
+    const bool bounded = l2 > 0 || (pull > 0 ? hi < infinity : lo > -infinity);
+    return bounded || std::abs(pull) <= lam ? 1.0 : lam / std::abs(pull);
+  }
+
+  // sup over [lo, hi] of pull x - lam|x| - l2/2 x^2; the caller has scaled pull to be feasible, so
+  // an excess over lam where nothing bounds x is rounding.
+  double conjugate(double pull) const {
+    if (excluded()) return 0.0;
+    double x;
+    if (l2 > 0 || std::abs(pull) <= lam) {
+      x = prox(pull, 0.0);
+    } else {
+      x = pull > 0 ? hi : lo;
+      if (std::abs(x) == infinity) return 0.0;
+    }
+    return pull * x - value(x);
+  }
+
+  // value(x) + conjugate(pull) - pull x, in the form that does not cancel when nothing is bounded.
+  double fenchel_young(double x, double pull) const {
+    if (excluded()) return 0.0;
+    if (l2 == 0 && lo == -infinity && hi == infinity)
+      return std::max(0.0, lam * std::abs(x) - pull * x);
+    return std::max(0.0, value(x) + conjugate(pull) - pull * x);
+  }
+
+  // How far -gradient is from the subdifferential of the penalty at x: zero at an optimum.
+  double violation(double x, double gradient) const {
+    if (excluded()) return 0.0;
+    const double slope = gradient + l2 * x;
+    const double up = x >= 0 ? slope + lam : slope - lam;   // derivative to the right
+    const double down = x > 0 ? slope + lam : slope - lam;  // derivative to the left
+    if (up < 0 && x < hi) return -up;
+    if (down > 0 && x > lo) return down;
+    return 0.0;
+  }
+};
+
+}  // namespace shotgun

@@ -1,0 +1,172 @@
+// The features as the solver sees them: a~_j = (a_j - mean_j) * inv_scale_j, x~_j = x_j /
+// inv_scale_j, both implicit, and the penalty of x~_j. Without standardising, nothing is centred
+// (an intercept is not part of A) and inv_scale is 1, or a power of two where a column's norm nears
+// the end of the range of double, so that squaring it is safe and scaling it is exact.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "engine/update.hpp"
+#include "problem/samples.hpp"
+#include "problem/source.hpp"
+
+namespace shotgun {
+
+// One number for all features, or one each.
+struct PerFeature {
+  double common;
+  std::span<const double> each{};
+  double operator[](Column j) const {
+    return each.empty() ? common : each[static_cast<std::size_t>(j)];
+  }
+};
+
+struct PenaltySpec {
+  double lam = 0, l2 = 0;
+  PerFeature factor{1.0}, lo{-infinity}, hi{infinity};
+};
+
+// A holds NaN or infinity. Found without a pass of its own: the squares of such a column are not
+// finite, and only columns with suspicious squares are looked at twice.
+struct NotFinite {
+  Row row;
+  Column column;
+};
+
+// The coordinate of one column for curvature h: moments about the mean, without cancellation.
+// `fixed_mean` is used unless an intercept makes the h-weighted mean the right one.
+template <Columns C>
+Coordinate make_coordinate(const C& A, std::int64_t k, const double* h, double total_h,
+                           bool intercept, double fixed_mean, double inv_scale,
+                           const Penalty& penalty) {
+  Coordinate c{.penalty = penalty, .inv_scale = inv_scale};
+  double squares = 0;
+  A.moments(k, h, &c.sum_h, &squares);
+  c.mean = intercept ? c.sum_h / total_h : fixed_mean;
+  c.slope = intercept ? 0.0 : c.sum_h - c.mean * total_h;
+  double about_mean = squares - c.mean * (2 * c.sum_h - c.mean * total_h);
+  const bool cancels = c.mean != 0 && about_mean < 1e-4 * squares;
+  const bool extreme = inv_scale > 1e100 || inv_scale < 1e-100;
+  if (!cancels && !extreme) {
+    c.beta = about_mean * inv_scale * inv_scale;
+    return c;
+  }
+  double seen = 0, beta = 0;
+  A.visit(k, {0, A.rows()}, [&](Row i, double a) {
+    const double weight = h ? h[i] : 1.0, e = (a - c.mean) * inv_scale;
+    seen += weight;
+    beta += weight * e * e;
+  });
+  const double rest = c.mean * inv_scale;
+  c.beta = beta + std::max(0.0, total_h - seen) * rest * rest;
+  const double rounding = static_cast<double>(A.rows()) * 1e-16;
+  if (cancels && c.beta <= rounding * rounding * squares * inv_scale * inv_scale) c.beta = 0;
+  return c;
+}
+
+template <Columns C>
+class Features {
+ public:
+  Features(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
+           bool standardize, int threads, Watch& watch)
+      : spec_(spec),
+        total_w_(samples.total_weight()),
+        intercept_(intercept),
+        standardize_(standardize),
+        norm2_(static_cast<std::size_t>(A.cols())) {
+    std::vector<double> sums(norm2_.size());
+    A.moments(threads, samples.weights(), sums.data(), norm2_.data(), watch);
+    const bool centred = intercept || standardize;
+    for (std::size_t j = 0; j < norm2_.size(); ++j) {
+      const double squares = norm2_[j], mean = centred ? sums[j] / total_w_ : 0.0;
+      const double about_mean = squares - mean * sums[j];
+      const bool safe =
+          squares > 1e-200 && squares < 1e200 && (mean == 0 || about_mean >= 1e-4 * squares);
+      norm2_[j] = safe ? about_mean : careful(A, static_cast<Column>(j), samples, mean);
+      sums[j] = mean;
+      if (standardize && norm2_[j] > 0) {
+        scale_by(j, std::sqrt(total_w_ / norm2_[j]));
+        norm2_[j] = total_w_;
+      }
+    }
+    if (centred) mean_ = std::move(sums);
+  }
+
+  Column count() const { return static_cast<Column>(norm2_.size()); }
+  double total_weight() const { return total_w_; }
+  bool intercept() const { return intercept_; }
+  bool standardize() const { return standardize_; }
+  const PenaltySpec& spec() const { return spec_; }
+
+  // sum_i w_i a~_ij^2, about the mean if there is an intercept or standardising.
+  double norm2(Column j) const { return norm2_[static_cast<std::size_t>(j)]; }
+  double mean(Column j) const { return mean_.empty() ? 0.0 : mean_[static_cast<std::size_t>(j)]; }
+  // What centring subtracts when there is no intercept to absorb it.
+  double fixed_mean(Column j) const { return standardize_ ? mean(j) : 0.0; }
+  double inv_scale(Column j) const {
+    return inv_scale_.empty() ? 1.0 : inv_scale_[static_cast<std::size_t>(j)];
+  }
+
+  Penalty penalty(Column j) const {
+    const double s = inv_scale(j), unit = standardize_ ? 1.0 : s, factor = spec_.factor[j];
+    const double lam = factor == infinity ? infinity : spec_.lam * factor * unit;
+    return {lam, spec_.l2 * unit * unit, spec_.lo[j] / s, spec_.hi[j] / s};
+  }
+  // lam_j per unit of lam.
+  double lambda_unit(Column j) const {
+    const double factor = spec_.factor[j];
+    return factor == infinity ? 0.0 : factor * (standardize_ ? 1.0 : inv_scale(j));
+  }
+  // The norm of the uncentred scaled column, for bounds on rounding.
+  double raw_norm(Column j) const {
+    const double m = mean(j) * inv_scale(j);
+    return std::sqrt(norm2(j) + m * m * total_w_);
+  }
+  // x_j from x~_j, exactly within the bounds that were asked for.
+  double original(Column j, double scaled) const {
+    return std::clamp(scaled * inv_scale(j), spec_.lo[j], spec_.hi[j]);
+  }
+  // The weights that nothing penalises though others are: the dual must be orthogonal to them.
+  bool held_free(Column j) const { return spec_.lam > 0 && penalty(j).free(); }
+
+ private:
+  // norm2 by two passes over the column, scaled by a power of two if its squares leave the range.
+  double careful(Source<C>& A, Column j, const Samples& samples, double mean) {
+    std::vector<Handle<C>> handle;
+    A.pack(std::span<const Column>(&j, 1), handle);
+    const C column(A.rows(), handle);
+    double largest = 0;
+    column.visit(0, {0, A.rows()}, [&](Row i, double a) {
+      if (!std::isfinite(a)) throw NotFinite{i, j};
+      largest = std::max(largest, std::abs(a));
+    });
+    if (largest == 0) return 0.0;
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    const double scale = std::abs(exponent) > 300 ? std::ldexp(1.0, -exponent) : 1.0;
+    double seen = 0, sum = 0, size = 0;
+    column.visit(0, {0, A.rows()}, [&](Row i, double a) {
+      const double w = samples.weight(i), e = (a - mean) * scale;
+      seen += w;
+      sum += w * e * e;
+      size += w * a * scale * a * scale;
+    });
+    sum += std::max(0.0, total_w_ - seen) * mean * scale * mean * scale;
+    const double rounding = static_cast<double>(A.rows()) * 1e-16;
+    if (mean != 0 && sum <= rounding * rounding * size) sum = 0;
+    if (scale != 1.0) scale_by(static_cast<std::size_t>(j), scale);
+    return sum;
+  }
+  void scale_by(std::size_t j, double scale) {
+    if (inv_scale_.empty()) inv_scale_.assign(norm2_.size(), 1.0);
+    inv_scale_[j] *= scale;
+  }
+
+  PenaltySpec spec_;
+  double total_w_;
+  bool intercept_, standardize_;
+  std::vector<double> norm2_, mean_, inv_scale_;
+};
+
+}  // namespace shotgun

@@ -1,0 +1,111 @@
+"""How parallel is a problem? rho, P* = ceil(d / rho) and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from shotgun import _core
+from shotgun.problem import check_threads, check_weights, make_design
+
+
+def _spectrum(
+    A: Any, weights: Any, centre: bool, n_threads: int | None, tol: float, seed: int
+) -> tuple[float, int]:
+    threads = check_threads(n_threads)
+    design = make_design(A, threads)
+    statement = _core.Statement()
+    statement.y = np.zeros(design.rows)
+    statement.intercept = centre
+    if weights is not None:
+        statement.weights = check_weights(weights, design.rows)
+    options = _core.Options()
+    options.threads = threads
+    options.seed = seed
+    rho, _, _ = _core.spectral_radius(design, statement, options, tol)
+    return float(rho), int(design.cols)
+
+
+def spectral_radius(
+    A: Any,
+    *,
+    weights: Any = None,
+    centre: bool = False,
+    n_threads: int | None = None,
+    tol: float = 1e-6,
+    seed: int = 0,
+) -> float:
+    """Spectral radius rho of the column-normalised A'A, to a relative error of `tol`.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (n, d)
+        As in :func:`shotgun.solve`. Columns are normalised implicitly.
+    weights : array of shape (n,), optional
+        Sample weights w: the matrix is sqrt(W) A.
+    centre : bool
+        Centre the columns, as an intercept does.
+    n_threads, tol, seed
+        Threads, relative accuracy, seed of the starting vector.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> round(shotgun.spectral_radius(np.eye(5)), 6)
+    1.0
+    """
+    return _spectrum(A, weights, centre, n_threads, tol, seed)[0]
+
+
+def ideal_p(A: Any, **keywords: Any) -> int:
+    """P* = ceil(d / rho), the paper's number of updates at once. Keywords as in `spectral_radius`."""
+    return report(A, **keywords).ideal_p
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """What the data say about parallel updates; `print` it."""
+
+    n: int
+    d: int
+    density: float
+    rho: float
+    ideal_p: int
+    engine: str
+    why: str
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                f"shape            {self.n} x {self.d}, {self.density:.3%} non-zero",
+                f"rho              {self.rho:.6g}   (1 = uncorrelated, {self.d} = all alike)",
+                f"P*               {self.ideal_p}",
+                f"expected gain    up to {self.ideal_p} x fewer iterations than Shooting",
+                f"engine           {self.engine}: {self.why}",
+            ]
+        )
+
+
+def report(
+    A: Any,
+    *,
+    weights: Any = None,
+    centre: bool = False,
+    n_threads: int | None = None,
+    tol: float = 1e-6,
+    seed: int = 0,
+) -> Parallelism:
+    """Describe how parallel A is and which engine `solve` would choose. Parameters as in
+    :func:`spectral_radius`."""
+    rho, d = _spectrum(A, weights, centre, n_threads, tol, seed)
+    sparse = sp.issparse(A)
+    n = A.shape[0] if sparse else np.shape(A)[0]
+    density = A.nnz / (n * d) if sparse else 1.0
+    if sparse:
+        engine, why = "shooting", "sparse columns are cheap one by one and share few rows"
+    else:
+        engine, why = "block", "dense columns: interference is solved on small Gram matrices"
+    return Parallelism(n, d, density, rho, int(_core.ideal_p(d, rho)), engine, why)

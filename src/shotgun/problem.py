@@ -1,0 +1,253 @@
+"""Checks what the user hands over and makes the views that the core reads.
+
+Everything wrong with the input is found here or in the core's first pass over A, before anything is
+computed, and is reported with the argument's name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from shotgun import _core
+
+Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+LOSSES = ("squared", "logistic")
+_MOST = np.iinfo(np.int32).max
+
+
+def make_design(A: Any, n_threads: int) -> _core.Design:
+    """View of A for the core: no copy of Fortran-order or CSC input, one conversion of the rest."""
+    if sp.issparse(A):
+        return _sparse_design(A, n_threads)
+    return _dense_design(A, n_threads)
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise ValueError(f"A must have two dimensions, not {len(shape)}")
+    n, d = shape
+    if n == 0 or d == 0:
+        raise ValueError(f"A must have at least one row and one column; its shape is {n} x {d}")
+    if n > _MOST or d > _MOST:
+        raise ValueError(f"A may have at most {_MOST} rows and columns; its shape is {n} x {d}")
+
+
+def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """float32 stays, every other real type becomes float64."""
+    if dtype.kind not in "fiub":
+        raise TypeError(f"A must hold real numbers, not {dtype}")
+    return np.dtype(np.float32 if dtype in (np.float32, np.float16) else np.float64)
+
+
+def _dense_design(A: Any, n_threads: int) -> _core.Design:
+    array = np.asarray(A)
+    _check_shape(array.shape)
+    array = array.astype(_float_dtype(array.dtype), order="K", copy=False)
+    if not array.dtype.isnative or not array.flags.aligned:
+        array = array.astype(array.dtype.newbyteorder("="), order="F")
+    n, d = array.shape
+    size = array.itemsize
+    columns_contiguous = (n == 1 or array.strides[0] == size) and (
+        d == 1 or (array.strides[1] >= n * size and array.strides[1] % size == 0)
+    )
+    if not columns_contiguous:
+        if array.strides[1] == size and array.strides[0] >= d * size:
+            array = _core.fortran(array, n_threads).reshape((n, d), order="F")
+        else:
+            array = np.asfortranarray(array)
+    return _core.dense(array)
+
+
+def _sparse_design(A: Any, n_threads: int) -> _core.Design:
+    if A.format not in ("csc", "csr"):
+        A = A.tocsc()
+    _check_shape(A.shape)
+    n, d = A.shape
+    rows_first = A.format == "csr"
+    lines, width = (n, d) if rows_first else (d, n)
+    dtype = _float_dtype(A.data.dtype)
+    indptr, indices = _index_arrays(A, lines)
+    data = np.ascontiguousarray(A.data, dtype=dtype)
+    if len(data) != len(indices):
+        raise ValueError(f"A has {len(data)} data entries but {len(indices)} indices")
+    problem, canonical = _core.structure(indptr, indices, width, n_threads)
+    if problem:
+        raise ValueError(f"A is not a valid {A.format.upper()} matrix: {problem}")
+    if not canonical:  # unsorted or duplicate entries: on a copy, A is never written to
+        kind = sp.csr_matrix if rows_first else sp.csc_matrix
+        tidy = kind((data.copy(), indices.copy(), indptr.copy()), shape=(n, d))
+        tidy.sum_duplicates()
+        indptr, indices = _index_arrays(tidy, lines)
+        data = tidy.data
+    if rows_first:
+        indptr, indices, data = _core.transpose(indptr, indices, data, d, n_threads)
+    return _core.csc(indptr, indices, data, n)
+
+
+def _index_arrays(A: Any, lines: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    indptr, indices = np.asarray(A.indptr), np.asarray(A.indices)
+    if len(indptr) != lines + 1:
+        raise ValueError(f"A.indptr has length {len(indptr)}, not {lines + 1}")
+    wide = np.int64 in (indptr.dtype, indices.dtype)
+    dtype = np.int64 if wide else np.int32
+    return (
+        np.ascontiguousarray(indptr, dtype=dtype),
+        np.ascontiguousarray(indices, dtype=dtype),
+    )
+
+
+def check_vector(name: str, values: Any, size: int, finite: bool = True) -> Vector:
+    """A float64 vector of the right length, or an error that names the argument."""
+    try:
+        vector = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold real numbers: {error}") from None
+    if vector.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), not {vector.shape}")
+    if finite and not np.isfinite(vector).all():
+        where = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise ValueError(f"{name} contains NaN or infinity, first at position {where}")
+    if not finite and np.isnan(vector).any():
+        where = int(np.flatnonzero(np.isnan(vector))[0])
+        raise ValueError(f"{name} contains NaN, first at position {where}")
+    return vector
+
+
+def check_number(name: str, value: Any, least: float = 0.0) -> float:
+    """A finite real number of at least `least`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, not {value!r}") from None
+    if not np.isfinite(number) or number < least:
+        raise ValueError(f"{name} must be finite and at least {least:g}, not {value!r}")
+    return number
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """An integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return str(value)
+
+
+def check_threads(n_threads: int | None) -> int:
+    """The number of threads asked for, else the process's default."""
+    if n_threads is None:
+        return int(_core.default_threads())
+    return check_count("n_threads", n_threads)
+
+
+def encode_labels(y: Any, size: int) -> Vector:
+    """Two classes of any kind, in sorted order, as -1 and +1."""
+    labels = np.asarray(y)
+    if labels.shape != (size,):
+        raise ValueError(f"y must have shape ({size},), not {labels.shape}")
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
+        raise ValueError("y contains NaN or infinity")
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        few = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+        raise ValueError(f"y must hold exactly two classes for a classifying loss, not {few}")
+    return np.ascontiguousarray(2.0 * codes - 1.0)
+
+
+def check_target(y: Any, size: int, loss: str) -> Vector:
+    """The target as the loss wants it."""
+    return encode_labels(y, size) if loss == "logistic" else check_vector("y", y, size)
+
+
+def check_weights(weights: Any, size: int) -> Vector:
+    """Non-negative sample weights, not all zero."""
+    vector = check_vector("weights", weights, size)
+    if (vector < 0).any():
+        where = int(np.flatnonzero(vector < 0)[0])
+        raise ValueError(f"weights must not be negative; position {where} is {vector[where]:g}")
+    if not vector.any():
+        raise ValueError("weights must not all be zero")
+    return vector
+
+
+def check_penalty_factor(factor: Any, size: int) -> Vector:
+    """Non-negative factors; 0 leaves a feature free, infinity excludes it."""
+    vector = check_vector("penalty_factor", factor, size, finite=False)
+    if (vector < 0).any():
+        where = int(np.flatnonzero(vector < 0)[0])
+        raise ValueError(f"penalty_factor must not be negative; position {where} is {vector[where]:g}")
+    return vector
+
+
+def check_bounds(bounds: Any, size: int, factor: Vector | None) -> tuple[Vector | None, Vector | None]:
+    """(lo, hi), each a number, a vector or None; None where nothing bounds."""
+    if bounds is None:
+        return None, None
+    try:
+        lo, hi = bounds
+    except (TypeError, ValueError):
+        raise ValueError("bounds must be a pair (lo, hi)") from None
+    lo = _bound("bounds[0]", -np.inf if lo is None else lo, size)
+    hi = _bound("bounds[1]", np.inf if hi is None else hi, size)
+    bad = (lo > hi) | (lo == np.inf) | (hi == -np.inf)
+    if bad.any():
+        j = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"bounds must satisfy lo <= hi; feature {j} has lo = {lo[j]:g}, hi = {hi[j]:g}")
+    if factor is not None:
+        outside = np.isinf(factor) & ((lo > 0) | (hi < 0))
+        if outside.any():
+            j = int(np.flatnonzero(outside)[0])
+            raise ValueError(f"bounds of feature {j} exclude 0, but its penalty_factor is infinite")
+    return (lo if np.isfinite(lo).any() else None), (hi if np.isfinite(hi).any() else None)
+
+
+def _bound(name: str, value: Any, size: int) -> Vector:
+    if np.ndim(value) == 0:
+        value = np.full(size, value)
+    return check_vector(name, value, size, finite=False)
+
+
+def state_problem(
+    A: Any,
+    y: Any,
+    lam: Any,
+    loss: str,
+    *,
+    n_threads: int,
+    fit_intercept: bool,
+    standardize: bool,
+    weights: Any,
+    offset: Any,
+    penalty_factor: Any,
+    l2: Any,
+    bounds: Any,
+) -> tuple[_core.Design, _core.Statement]:
+    """Everything that defines F, checked, as the core wants it."""
+    statement = _core.Statement()
+    statement.loss = check_choice("loss", loss, LOSSES)
+    statement.lam = check_number("lam", lam)
+    statement.l2 = check_number("l2", l2)
+    design = make_design(A, n_threads)
+    n, d = design.rows, design.cols
+    statement.y = check_target(y, n, loss)
+    if weights is not None:
+        statement.weights = check_weights(weights, n)
+    if offset is not None:
+        statement.offset = check_vector("offset", offset, n)
+    factor = None if penalty_factor is None else check_penalty_factor(penalty_factor, d)
+    statement.factor = factor
+    statement.lo, statement.hi = check_bounds(bounds, d, factor)
+    statement.intercept = bool(fit_intercept)
+    statement.standardize = bool(standardize)
+    return design, statement

@@ -1,0 +1,272 @@
+"""solve: one fit, certified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shotgun import _core
+from shotgun.problem import (
+    Vector,
+    check_choice,
+    check_count,
+    check_number,
+    check_threads,
+    check_vector,
+    state_problem,
+)
+
+ENGINES = ("auto", "shooting", "bundle", "block", "asynchronous")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fit and its certificate.
+
+    Attributes
+    ----------
+    x : ndarray of shape (d,)
+        The weights, on the scale of A's columns.
+    intercept : float
+        The constant of the linear predictor A @ x + intercept.
+    objective : float
+        F(x, intercept).
+    gap : float
+        Upper bound on F - F*, recomputed in float64 from x.
+    tolerance : float
+        What the gap had to reach: tol * F0.
+    certificate : {"gap", "gradient"}
+        "gradient" where no duality gap exists (lam = 0 without l2 or bounds): `gap` is then an
+        estimate from the projected gradient.
+    status : {"converged", "max_epochs", "deadline", "stopped", "precision"}
+        "precision": no step lowers F in float64.
+    n_rounds, n_epochs, n_updates : int
+        Looks at all of A, passes over the working set, coordinate updates.
+    P, rho : int, float or None
+        Updates made at once, and the spectral radius of the last working set as far as 5 % of the
+        work could tell it.
+    engine : str
+        The engine that ran.
+    n_screened : int
+        Features proved to be zero (or at a bound) in every solution.
+    seconds : float
+        Wall time in the core.
+    trace : list of dict
+        One row per round, if asked for.
+    """
+
+    x: Vector = field(repr=False)
+    intercept: float
+    objective: float
+    gap: float
+    tolerance: float
+    certificate: str
+    status: str
+    n_rounds: int
+    n_epochs: int
+    n_updates: int
+    n_screened: int
+    P: int
+    rho: float | None
+    engine: str
+    seconds: float
+    trace: list[dict[str, Any]] = field(repr=False)
+
+
+_TRACE = (
+    "round epoch updates objective gap working_set active P rho threads seconds "
+    "scan certify screen select pack shoot"
+).split()
+
+
+def _row(row: Any) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _TRACE}
+
+
+def _options(
+    engine: str, P: Any, n_threads: int, tol: Any, order: str, max_epochs: Any, seed: Any
+) -> _core.Options:
+    options = _core.Options()
+    options.engine = _core.Engine[check_choice("engine", engine, ENGINES)]
+    options.P = 0 if isinstance(P, str) and P == "auto" else check_count("P", P)
+    options.threads = n_threads
+    options.tol = check_number("tol", tol)
+    options.cyclic = check_choice("order", order, ("random", "cyclic")) == "cyclic"
+    options.max_epochs = check_count("max_epochs", max_epochs, least=0)
+    options.seed = check_count("seed", seed, least=0)
+    return options
+
+
+def solve(
+    A: Any,
+    y: Any,
+    lam: float,
+    loss: str = "squared",
+    *,
+    engine: str = "auto",
+    P: int | str = "auto",
+    n_threads: int | None = None,
+    tol: float = 1e-6,
+    working_set: bool = True,
+    x0: Any = None,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    weights: Any = None,
+    offset: Any = None,
+    penalty_factor: Any = None,
+    l2: float = 0.0,
+    bounds: Any = None,
+    order: str = "random",
+    max_epochs: int = 100_000,
+    deadline: float | None = None,
+    seed: int = 0,
+    trace: bool = False,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> Solution:
+    r"""Minimise an L1-regularised loss, with a certificate.
+
+    .. math:: F(x, b) = \sum_i w_i L(a_i'x + b + o_i, y_i)
+              + \lambda \sum_j p_j |x_j| + \tfrac{l_2}{2} \|x\|^2,
+              \qquad lo \le x \le hi
+
+    exactly, on A as given.
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (n, d)
+        float32 or float64; dense in C or Fortran order, scipy CSC or CSR with any index type.
+        Fortran order and CSC are read in place, the others are converted once. Never written to.
+    y : array of shape (n,)
+        Targets; for a classifying loss, any two values (the larger is the positive class).
+    lam : float
+        Weight of the L1 norm against the *sum* of losses.
+    loss : {"squared", "logistic"}
+        1/2 (z - y)^2 or log(1 + exp(-yz)).
+    engine : {"auto", "shooting", "bundle", "block", "asynchronous"}
+        How to descend, not what to find: all reach the same certified gap. All but "asynchronous"
+        give the same bits for any number of threads.
+    P : int or "auto"
+        Coordinates updated at once; independent of the number of threads.
+    n_threads : int, optional
+        Default: threadpoolctl's limit, OMP_NUM_THREADS, or the processors of this process.
+    tol : float
+        Stop when gap <= tol * F0, F0 being F at x = 0 with the best intercept.
+    working_set : bool
+        False runs the plain algorithm on all columns.
+    x0 : array of shape (d,), optional
+        Where to start. The answer is never worse.
+    fit_intercept : bool
+        Fit b, unpenalised.
+    standardize : bool
+        Penalise the weights of centred columns of unit variance, implicitly: sparse stays sparse.
+        x, x0 and bounds keep the scale of A.
+    weights, offset : array of shape (n,), optional
+        w and o above.
+    penalty_factor : array of shape (d,), optional
+        p above: 0 leaves a feature free, infinity excludes it.
+    l2 : float
+        Weight of the squared norm (elastic net).
+    bounds : (lo, hi), optional
+        Numbers, vectors or None each.
+    order : {"random", "cyclic"}
+        Order of the coordinates in an epoch (shooting and bundle).
+    max_epochs : int
+        An epoch is one update of every feature in the working set.
+    deadline : float, optional
+        Seconds after which the best point so far is returned with status "deadline".
+    seed : int
+        Of the random order.
+    trace : bool
+        Record one row per round.
+    callback : callable, optional
+        Called with each row; returning True stops the fit.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> A = np.eye(3); y = np.array([3.0, -2.0, 0.5])
+    >>> s = shotgun.solve(A, y, lam=1.0)
+    >>> s.x.tolist(), s.status
+    ([2.0, -1.0, 0.0], 'converged')
+    """
+    n_threads = check_threads(n_threads)
+    options = _options(engine, P, n_threads, tol, order, max_epochs, seed)
+    options.working_set = bool(working_set)
+    design, statement = state_problem(
+        A,
+        y,
+        lam,
+        loss,
+        n_threads=n_threads,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        weights=weights,
+        offset=offset,
+        penalty_factor=penalty_factor,
+        l2=l2,
+        bounds=bounds,
+    )
+    start = None if x0 is None else check_vector("x0", x0, design.cols)
+    seconds = np.inf if deadline is None else check_number("deadline", deadline)
+    told = None if callback is None else lambda row: bool(callback(_row(row)))
+    s = _core.solve(design, statement, options, start, seconds, told)
+    return Solution(
+        x=s.x,
+        intercept=s.intercept,
+        objective=s.objective,
+        gap=s.gap,
+        tolerance=options.tol * s.null_objective,
+        certificate="gap" if s.certified_by_gap else "gradient",
+        status=s.status.name,
+        n_rounds=s.n_rounds,
+        n_epochs=s.n_epochs,
+        n_updates=s.n_updates,
+        n_screened=s.n_screened,
+        P=s.P,
+        rho=None if np.isnan(s.rho) else s.rho,
+        engine=s.engine.name,
+        seconds=s.seconds,
+        trace=[_row(row) for row in s.trace] if trace else [],
+    )
+
+
+def lambda_max(
+    A: Any,
+    y: Any,
+    loss: str = "squared",
+    *,
+    n_threads: int | None = None,
+    fit_intercept: bool = False,
+    standardize: bool = False,
+    weights: Any = None,
+    offset: Any = None,
+    penalty_factor: Any = None,
+    l2: float = 0.0,
+    bounds: Any = None,
+) -> float:
+    """Smallest lam for which every penalised weight is zero. Parameters as in :func:`solve`."""
+    n_threads = check_threads(n_threads)
+    design, statement = state_problem(
+        A,
+        y,
+        1.0,
+        loss,
+        n_threads=n_threads,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        weights=weights,
+        offset=offset,
+        penalty_factor=penalty_factor,
+        l2=l2,
+        bounds=bounds,
+    )
+    options = _core.Options()
+    options.threads = n_threads
+    return float(_core.lambda_max(design, statement, options))
