@@ -15,6 +15,8 @@ class Asynchronous {
       : model_(model), P_(P), threads_(threads), segment_(segment_of(model)), random_(seed) {}
 
   std::int64_t P() const { return P_; }
+  // Draws are with replacement, so an epoch may miss the one weight that could move.
+  static std::int64_t patience() { return 5; }
 
   // About |W| updates per epoch, in segments with a look at F after each.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
@@ -28,11 +30,6 @@ class Asynchronous {
   }
 
  private:
-  struct Shot {
-    std::int64_t k;
-    double delta;
-  };
-
   // One segment. A rising F sets the last good state back and halves P; at P = 1 one thread is
   // left, for which every update decreases F.
   void fire(std::span<double> x, std::int64_t updates, Epoch& epoch, Watch& watch) {
@@ -79,26 +76,22 @@ class Asynchronous {
   // Two threads on one weight: the second computes from the first's x and is clamped again, so the
   // bounds hold whatever the interleaving.
   void race(std::span<double> x, std::int64_t updates, std::int64_t batch, Random random) {
-    std::vector<Shot> shots;
+    std::vector<Move> shots;
     for (std::int64_t done = 0; done < updates; done += batch) {
       shots.clear();
       for (std::int64_t b = 0; b < std::min(batch, updates - done); ++b) {
         const std::int64_t k = random.below(model_.A.count());
-        const double delta = update(coordinate(k), atomic_load(x[static_cast<std::size_t>(k)]),
-                                    model_.gradient_racing(k));
-        if (delta != 0) shots.push_back({k, delta});
+        const Move move = model_.propose_racing(k, atomic_load(x[static_cast<std::size_t>(k)]));
+        if (move.delta != 0) shots.push_back(move);
       }
-      for (const Shot& shot : shots) {
+      for (const Move& shot : shots) {
         const double moved = atomic_change(x[static_cast<std::size_t>(shot.k)], [&](double old) {
-          return coordinate(shot.k).penalty.clamp(old + shot.delta);
+          return model_.coordinates[static_cast<std::size_t>(shot.k)].penalty.clamp(old +
+                                                                                    shot.delta);
         });
         model_.move_racing(shot.k, moved);
       }
     }
-  }
-
-  const Coordinate& coordinate(std::int64_t k) const {
-    return model_.coordinates[static_cast<std::size_t>(k)];
   }
 
   Model& model_;

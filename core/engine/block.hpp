@@ -35,6 +35,8 @@ class Block {
         }));
   }
   std::int64_t P() const { return P_; }
+  // Epochs without progress after which there is none to be made.
+  static std::int64_t patience() { return 1; }
 
   // `epochs` sweeps over all blocks, first to last. One barrier per block: each thread owns slabs
   // of rows, repeats the small solve by itself, updates its rows of g and at once takes its part of
@@ -150,9 +152,10 @@ class Block {
     for (std::int64_t l = 0; l < count; ++l) {
       double& x = local.x[static_cast<std::size_t>(k0 + l)];
       const double gradient = local.gradient[static_cast<std::size_t>(l)];
-      const double delta = update(coordinate(k0 + l), x, gradient);
+      const Coordinate& c = coordinate(k0 + l);
+      const double delta = update(c.penalty, x, gradient, c.beta);
       if (delta == 0) continue;
-      decrease -= coordinate_change(coordinate(k0 + l), x, delta, gradient);
+      decrease -= coordinate_change(c.penalty, x, delta, gradient, c.beta);
       x += delta;
       local.delta[static_cast<std::size_t>(l)] += delta;
       const double* row = gram(b) + l * P_;

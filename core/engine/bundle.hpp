@@ -89,6 +89,8 @@ class Bundle {
   }
 
   std::int64_t P() const { return guard_.P(); }
+  // Epochs without progress after which there is none to be made.
+  static std::int64_t patience() { return 1; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;
@@ -97,10 +99,6 @@ class Bundle {
   }
 
  private:
-  struct Step {
-    double length, decrease;
-  };
-
   void sweep(std::span<double> x, Epoch& epoch, Watch& watch) {
     const auto order = order_.next();
     const auto size = static_cast<std::size_t>(P());
@@ -122,9 +120,7 @@ class Bundle {
     const Range mine = share(size, team.thread, team.threads);
     for (auto p = mine.begin; p < mine.end; ++p) {
       const std::int64_t k = bundle[static_cast<std::size_t>(p)];
-      const double x_k = x[static_cast<std::size_t>(k)], gradient = model_.gradient(k);
-      moves[static_cast<std::size_t>(p)] = {
-          k, x_k, update(model_.coordinates[static_cast<std::size_t>(k)], x_k, gradient), gradient};
+      moves[static_cast<std::size_t>(p)] = model_.propose(k, x[static_cast<std::size_t>(k)]);
     }
     team.barrier.wait();
     const Range slabs = share(slabs_.count(), team.thread, team.threads);
@@ -171,18 +167,14 @@ class Bundle {
                                 penalty_change(moves, model_.coordinates, step));
       return decrease >= 0 ? Step{step, decrease} : Step{0.0, 0.0};
     } else {
-      constexpr double sigma = 0.01;  // Armijo's constant, as in CDN
-      const double promised = slope + penalty_change(moves, model_.coordinates, 1.0);
       int turn = 0;
-      for (double step = 1.0; step > 1e-10; step *= 0.5, ++turn) {
-        const double change = penalty_change(moves, model_.coordinates, step) +
-                              reduce(team, turn, slabs, [&](std::int64_t i, double dz) {
-                                const double z = model_.z[static_cast<std::size_t>(i)];
-                                return model_.value(i, z + step * dz) - model_.value(i, z);
-                              });
-        if (change <= sigma * step * promised) return {step, -change};
-      }
-      return {0.0, 0.0};
+      const double promised = slope + penalty_change(moves, model_.coordinates, 1.0);
+      return backtrack(promised, [&](double step) {
+        return penalty_change(moves, model_.coordinates, step) +
+               reduce(team, turn++, slabs, [&](std::int64_t i, double dz) {
+                 return model_.value(i, model_.z[static_cast<std::size_t>(i)] + step * dz);
+               });
+      });
     }
   }
 

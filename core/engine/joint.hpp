@@ -8,12 +8,6 @@
 
 namespace shotgun {
 
-// One coordinate of a collective update Delta x.
-struct Move {
-  std::int64_t k = 0;
-  double x = 0, delta = 0, gradient = 0;
-};
-
 inline double penalty_change(std::span<const Move> moves, std::span<const Coordinate> coordinates,
                              double step) {
   double change = 0;

@@ -9,7 +9,8 @@
 #include "engine/update.hpp"
 #include "parallel/atomic.hpp"
 #include "problem/design.hpp"
-#include "problem/intercept.hpp"
+#include "problem/loss.hpp"
+#include "problem/samples.hpp"
 
 namespace shotgun {
 
@@ -48,10 +49,17 @@ class Quadratic {
     return c.inv_scale * (raw_dot - c.mean * now.sum_g + now.shift * c.slope);
   }
   double gradient(std::int64_t k) const { return centre(k, A.dot(k, g.data()), running); }
+  Move propose(std::int64_t k, double x) const { return proposal(k, x, gradient(k)); }
   void move(std::int64_t k, double delta) {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
     A.axpy(k, delta * c.inv_scale, h, g.data());
     running.move(c, delta);
+  }
+  // The whole move: it is the exact minimiser.
+  Step advance(const Move& m) {
+    const Coordinate& c = coordinates[static_cast<std::size_t>(m.k)];
+    move(m.k, m.delta);
+    return {1.0, -coordinate_change(c.penalty, m.x, m.delta, m.gradient, c.beta)};
   }
 
   // How much the constant term of z has changed since construction.
@@ -67,11 +75,11 @@ class Quadratic {
   }
 
   // What asynchronous threads do; every access to g and to the running scalars is atomic.
-  double gradient_racing(std::int64_t k) {
+  Move propose_racing(std::int64_t k, double x) {
     double dot = 0;
     A.visit(k, {0, A.rows()},
             [&](Row i, double a) { dot += a * atomic_load(g[static_cast<std::size_t>(i)]); });
-    return centre(k, dot, {atomic_load(running.sum_g), atomic_load(running.shift)});
+    return proposal(k, x, centre(k, dot, {atomic_load(running.sum_g), atomic_load(running.shift)}));
   }
   void move_racing(std::int64_t k, double delta) {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
@@ -109,6 +117,10 @@ class Quadratic {
   Running running;
 
  private:
+  Move proposal(std::int64_t k, double x, double gradient) const {
+    const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
+    return {k, x, update(c.penalty, x, gradient, c.beta), gradient};
+  }
   double row(std::int64_t i, double constant) const {
     const double curv = curvature(i);
     if (curv <= 0) return 0.0;
@@ -117,8 +129,10 @@ class Quadratic {
   }
 };
 
-// sum_i w_i L(z_i, y_i) itself: z and its gradient g, kept together. The intercept is a coordinate
-// that settle() minimises over.
+// sum_i w_i L(z_i, y_i) itself: z, its gradient g and its curvature h, kept together. Steps are
+// those of coordinate descent Newton (CDN: Yuan et al. 2010, the paper's section 4.2): the
+// curvature at hand instead of the bound beta, and a line search to make up for it. Only z is kept,
+// never exp(z). The intercept is a coordinate that settle() minimises over.
 template <Columns C, Loss L>
 class Direct {
  public:
@@ -126,15 +140,24 @@ class Direct {
   static constexpr bool exact = false;
 
   Direct(C A, std::span<const Coordinate> coordinates, const Samples& samples, std::span<double> z,
-         std::span<double> g, bool intercept)
-      : A(A), coordinates(coordinates), samples(samples), z(z), g(g), intercept(intercept) {}
+         std::span<double> g, int threads)
+      : A(A), coordinates(coordinates), samples(samples), z(z), g(g), h_(z.size()) {
+    settle(threads);
+  }
 
   double gradient(std::int64_t k) const { return scale(k) * A.dot(k, g.data()); }
-  void move(std::int64_t k, double delta) {
-    A.visit(k, {0, A.rows()},
-            [&, step = delta * scale(k)](Row i, double a) { set(i, z[at(i)] + step * a); });
+  Move propose(std::int64_t k, double x) const {
+    double sum, squares;
+    A.moments(k, h_.data(), &sum, &squares);
+    return proposal(k, x, gradient(k), scale(k) * scale(k) * squares);
   }
-  double constant() const { return constant_; }
+  Step advance(const Move& m) {
+    const double by = m.delta * scale(m.k);
+    const Step step = search(m, [&](std::int64_t i) { return z[at(i)]; });
+    if (step.length > 0)
+      A.visit(m.k, all(), [&](Row i, double a) { set(i, z[at(i)] + step.length * by * a); });
+    return step;
+  }
 
   double rows_value(int threads) const {
     return sum_rows(threads, A.rows(), [&](std::int64_t i) { return value(i, z[at(i)]); });
@@ -147,33 +170,28 @@ class Direct {
   }
 
   // Threads that race keep z only: a g stored beside it could stay stale for ever.
-  double gradient_racing(std::int64_t k) {
-    double dot = 0;
-    A.visit(k, {0, A.rows()}, [&](Row i, double a) {
-      dot += a * samples.weight(i) * L::derivative(atomic_load(z[at(i)]), samples.target(i));
+  Move propose_racing(std::int64_t k, double x) {
+    double slope = 0, curvature = 0;
+    A.visit(k, all(), [&](Row i, double a) {
+      const double zi = atomic_load(z[at(i)]), w = samples.weight(i);
+      slope += a * w * L::derivative(zi, samples.target(i));
+      curvature += a * a * w * L::curvature(zi, samples.target(i));
     });
-    return scale(k) * dot;
+    Move m = proposal(k, x, scale(k) * slope, scale(k) * scale(k) * curvature);
+    if (m.delta != 0)
+      m.delta *= search(m, [&](std::int64_t i) { return atomic_load(z[at(i)]); }).length;
+    return m;
   }
   void move_racing(std::int64_t k, double delta) {
-    A.visit(k, {0, A.rows()},
-            [&, step = delta * scale(k)](Row i, double a) { atomic_add(z[at(i)], step * a); });
+    A.visit(k, all(),
+            [&, by = delta * scale(k)](Row i, double a) { atomic_add(z[at(i)], by * a); });
   }
-  struct State {
-    std::vector<double> z;
-    double constant = 0;
-  };
-  void save(State& state) const {
-    state.z.assign(z.begin(), z.end());
-    state.constant = constant_;
-  }
-  void restore(const State& state) {
-    std::copy(state.z.begin(), state.z.end(), z.begin());
-    constant_ = state.constant;
-  }
+  using State = std::vector<double>;
+  void save(State& state) const { state.assign(z.begin(), z.end()); }
+  void restore(const State& state) { std::copy(state.begin(), state.end(), z.begin()); }
 
-  // Brings the intercept to its minimum, and g up to date with z.
+  // Brings g and h up to date with z.
   void settle(int threads) {
-    if (intercept) constant_ += minimise_intercept<L>(threads, samples, z);
     for_rows(threads, A.rows(), [&](std::int64_t i) { set(i, z[at(i)]); });
   }
 
@@ -183,20 +201,41 @@ class Direct {
     return w > 0 ? w * L::value(at_z, samples.target(i)) : 0.0;
   }
   void set(std::int64_t i, double new_z) {
+    const double w = samples.weight(i);
     z[at(i)] = new_z;
-    g[at(i)] = samples.weight(i) * L::derivative(new_z, samples.target(i));
+    g[at(i)] = w > 0 ? w * L::derivative(new_z, samples.target(i)) : 0.0;
+    h_[at(i)] = w > 0 ? w * L::curvature(new_z, samples.target(i)) : 0.0;
   }
 
   C A;
   std::span<const Coordinate> coordinates;
   const Samples& samples;
   std::span<double> z, g;
-  bool intercept;
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  Range all() const { return {0, A.rows()}; }
   double scale(std::int64_t k) const { return coordinates[at(k)].inv_scale; }
-  double constant_ = 0;
+
+  // The bound on it keeps a curvature that has all but vanished from asking for a step without end.
+  Move proposal(std::int64_t k, double x, double gradient, double curvature) const {
+    const Coordinate& c = coordinates[at(k)];
+    return {k, x, update(c.penalty, x, gradient, std::max(curvature, 1e-6 * L::beta * c.beta)),
+            gradient};
+  }
+  template <class ReadZ>
+  Step search(const Move& m, ReadZ&& read_z) const {
+    const Penalty& p = coordinates[at(m.k)].penalty;
+    const double by = m.delta * scale(m.k);
+    const double promised = m.delta * m.gradient + p.value(m.x + m.delta) - p.value(m.x);
+    return backtrack(promised, [&](double t) {
+      double sum = p.value(m.x + t * m.delta);
+      A.visit(m.k, all(), [&](Row i, double a) { sum += value(i, read_z(i) + t * by * a); });
+      return sum;
+    });
+  }
+
+  std::vector<double> h_;
 };
 
 }  // namespace shotgun

@@ -14,17 +14,13 @@ struct Epoch {
   std::int64_t shortened = 0, bundles = 0;  // joint steps below 1, of how many
 };
 
-// F(x + delta) - F(x) along one coordinate of curvature beta.
-inline double coordinate_change(const Coordinate& c, double x, double delta, double gradient) {
-  return delta * (gradient + 0.5 * c.beta * delta) + c.penalty.value(x + delta) -
-         c.penalty.value(x);
-}
-
 template <class Model>
 class Shooting {
  public:
   Shooting(Model& model, Order& order) : model_(model), order_(order) {}
   std::int64_t P() const { return 1; }
+  // Epochs without progress after which there is none to be made.
+  static std::int64_t patience() { return 1; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;
@@ -36,13 +32,12 @@ class Shooting {
   void sweep(std::span<double> x, Epoch& epoch, Watch& watch) {
     std::int64_t work = 0;
     for (std::int64_t k : order_.next()) {
-      const Coordinate& c = model_.coordinates[static_cast<std::size_t>(k)];
       double& x_k = x[static_cast<std::size_t>(k)];
-      const double gradient = model_.gradient(k);
-      if (const double delta = update(c, x_k, gradient); delta != 0) {
-        epoch.decrease -= coordinate_change(c, x_k, delta, gradient);
-        model_.move(k, delta);
-        x_k += delta;
+      const Move move = model_.propose(k, x_k);
+      if (move.delta != 0) {
+        const Step step = model_.advance(move);
+        x_k += step.length * move.delta;
+        epoch.decrease += step.decrease;
       }
       ++epoch.updates;
       if ((work += model_.A.nonzeros(k) + 16) < 200'000) continue;

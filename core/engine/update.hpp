@@ -11,19 +11,50 @@ namespace shotgun {
 // is a~ = (a - mean) * inv_scale, and x~ = x / inv_scale is what the engine moves.
 struct Coordinate {
   Penalty penalty;
-  double beta = 0;       // bound on (for quadratics: value of) the curvature along a~
+  double beta = 0;       // sum_i h_i a~_i^2: the curvature along a~ (where h = w, per unit of L's)
   double mean = 0;       // what is subtracted from every entry of a
   double inv_scale = 1;  // and what the difference is multiplied by
   double sum_h = 0;      // sum_i h_i a_i
   double slope = 0;      // sum_i h_i (a_i - mean): zero when mean is the h-weighted one
 };
 
-// The paper's delta x_j (eq. 5) without duplicated features: the exact minimiser over x_j of the
-// quadratic upper bound of Assumption 2.1 plus the penalty.
-inline double update(const Coordinate& c, double x, double gradient) {
-  if (c.beta <= 0 && c.penalty.l2 <= 0)  // a zero column: only the penalty speaks
-    return (c.penalty.lam > 0 ? c.penalty.clamp(0.0) : x) - x;
-  return c.penalty.prox(c.beta * x - gradient, c.beta) - x;
+// One coordinate's part of an update Delta x: where it is, where it wants to go, and why.
+struct Move {
+  std::int64_t k = 0;
+  double x = 0, delta = 0, gradient = 0;
+};
+
+// How much of a move was made, and what F gained by it.
+struct Step {
+  double length = 0, decrease = 0;
+};
+
+// The paper's delta x_j (eq. 5) without duplicated features: the exact minimiser over x_j of a
+// quadratic with this gradient and curvature (Assumption 2.1's bound where it is beta) plus the
+// penalty.
+inline double update(const Penalty& penalty, double x, double gradient, double curvature) {
+  if (curvature <= 0 && penalty.l2 <= 0)  // a zero column: only the penalty speaks
+    return (penalty.lam > 0 ? penalty.clamp(0.0) : x) - x;
+  return penalty.prox(curvature * x - gradient, curvature) - x;
+}
+
+// F(x + delta) - F(x) along one coordinate of that quadratic.
+inline double coordinate_change(const Penalty& penalty, double x, double delta, double gradient,
+                                double curvature) {
+  return delta * (gradient + 0.5 * curvature * delta) + penalty.value(x + delta) - penalty.value(x);
+}
+
+// Armijo's rule: the longest of the steps 1, 1/2, 1/4, ... whose change of F is at least a
+// hundredth of what the slope promises, or cannot be told from it in float64. value(t) is the part
+// of F that the step changes.
+template <class Value>
+Step backtrack(double promised, Value&& value) {
+  if (!(promised < 0)) return {};
+  const double before = value(0.0), rounding = 0x1p-49 * std::abs(before);
+  for (double t = 1.0; t > 1e-10; t *= 0.5)
+    if (const double after = value(t); after - before <= 0.01 * t * promised + rounding)
+      return {t, std::max(before - after, -0.01 * t * promised)};
+  return {};
 }
 
 }  // namespace shotgun

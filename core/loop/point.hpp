@@ -3,6 +3,7 @@
 
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
+#include "problem/intercept.hpp"
 #include "problem/standardized.hpp"
 
 namespace shotgun {
@@ -72,7 +73,7 @@ class Point {
   }
 
   // What an engine needs to know of the packed columns under curvature h.
-  void describe(Packed<C>& packed, const double* h, double total_h, bool centred) {
+  void describe(Packed<C>& packed, const double* h, double total_h) {
     const C columns(rows(), packed.handles);
     packed.coordinates.resize(packed.which.size());
     constexpr std::int64_t run = 32;
@@ -80,10 +81,9 @@ class Point {
                  (columns.count() + run - 1) / run, [&](std::int64_t r) {
                    for (auto k = r * run; k < std::min(columns.count(), (r + 1) * run); ++k) {
                      const Column j = packed.which[at(k)];
-                     packed.coordinates[at(k)] =
-                         make_coordinate(columns, k, h, total_h, centred && features_.intercept(),
-                                         centred ? features_.fixed_mean(j) : 0.0,
-                                         features_.inv_scale(j), features_.penalty(j));
+                     packed.coordinates[at(k)] = make_coordinate(
+                         columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
+                         features_.inv_scale(j), features_.penalty(j));
                    }
                  });
   }
@@ -94,7 +94,7 @@ class Point {
     const double* h = curvature();
     const double total_h = h ? sum_rows(threads_, rows(), [&](std::int64_t i) { return h[i]; })
                              : static_cast<double>(rows());
-    describe(packed, h, total_h, true);
+    describe(packed, h, total_h);
     return Quadratic<C>(C(rows(), packed.handles), packed.coordinates, g_, h, total_h,
                         features_.intercept());
   }
@@ -116,15 +116,12 @@ class Point {
     const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
                               return g_[at(i)] * dz[at(i)];
                             });
-    double t = promised < 0 ? 1.0 : 0.0;
-    for (; t > 1e-10; t *= 0.5) {
-      const double change =
-          penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-            return row_value(i, z_[at(i)] + t * dz[at(i)]) - row_value(i, z_[at(i)]);
-          });
-      if (change <= 0.01 * t * promised) break;
-    }
-    if (t <= 1e-10) return 0.0;
+    const double t = backtrack(promised, [&](double step) {
+                       return penalty(step) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+                                return row_value(i, z_[at(i)] + step * dz[at(i)]);
+                              });
+                     }).length;
+    if (t == 0) return 0.0;
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
     constant_ += t * constant;
     for (std::size_t k = 0; k < goal.size(); ++k)
@@ -142,13 +139,19 @@ class Point {
   std::vector<double> dual_candidate() {
     std::vector<double> u(g_);
     if (!features_.intercept()) return u;
-    const double* h = curvature();
+    // Along the true curvature: u_i stays inside the conjugate's domain, as h_i vanishes at its
+    // ends.
+    auto h = [&](std::size_t i) {
+      const auto row = static_cast<std::int64_t>(i);
+      return samples_.weight(row) * L::curvature(z_[i], samples_.target(row));
+    };
     double sum = 0, total_h = 0;
     for (std::size_t i = 0; i < u.size(); ++i) {
       sum += u[i];
-      total_h += h ? h[i] : 1.0;
+      total_h += h(i);
     }
-    for (std::size_t i = 0; i < u.size(); ++i) u[i] -= sum / total_h * (h ? h[i] : 1.0);
+    if (total_h > 0)
+      for (std::size_t i = 0; i < u.size(); ++i) u[i] -= sum / total_h * h(i);
     return u;
   }
 

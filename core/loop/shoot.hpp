@@ -42,7 +42,7 @@ template <class Model, class Engine>
 Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
            double target, std::int64_t most, int threads, Effort& effort, Watch& watch) {
   const double epoch_work = 2 * count_nonzeros(model.A) + static_cast<double>(model.A.count());
-  std::int64_t check = 1;
+  std::int64_t check = 1, idle = 0;
   for (std::int64_t done = 0; done < most && !watch.stopped();) {
     const std::int64_t epochs = std::clamp<std::int64_t>(check - done, 1, most - done);
     const Epoch epoch = engine(x, epochs, watch);
@@ -53,8 +53,11 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     effort.work += epoch_work * static_cast<double>(epochs);
     guard.learn(effort, 1);
     if (watch.stopped()) break;
-    const bool still = epoch.decrease <= 1e-16 * model.rows_value(threads) && !epoch.shortened;
-    if (still) break;
+    // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
+    // pay.
+    const bool moved = epoch.decrease > 0x1p-104 * model.rows_value(threads);
+    idle = moved ? 0 : idle + epochs;
+    if (idle >= engine.patience()) break;
     if (done < check) continue;
     effort.work += epoch_work / 2;
     if (packed_gap(model, x, threads) <= target) break;
@@ -65,12 +68,11 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
 }
 
 template <class Model>
-Shot descend(Model& model, std::span<const Coordinate> centred, Engine engine, std::span<double> x,
-             const Options& options, double target, std::int64_t most, Effort& effort,
-             Watch& watch) {
+Shot descend(Model& model, Engine engine, std::span<double> x, const Options& options,
+             double target, std::int64_t most, Effort& effort, Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
-  Guard guard(model.A, centred, model.curvatures(), options);
+  Guard guard(model.A, model.coordinates, model.curvatures(), options);
   auto run = [&](auto&& shots) {
     return drive(model, shots, guard, x, target, most, threads, effort, watch);
   };
@@ -97,9 +99,8 @@ Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Opt
     effort.work += 2 * count_nonzeros(model.A);
     if (gap <= target) break;
     std::vector<double> goal = packed.x;
-    shot =
-        descend(model, model.coordinates, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
-                std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
+    shot = descend(model, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
+                   std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
     if (point.step_towards(packed, goal, model.constant()) == 0) break;
   }
   return shot;
@@ -109,15 +110,10 @@ Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Opt
 template <Columns C, Loss L>
 Shot shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
                     double target, std::int64_t most, Effort& effort, Watch& watch) {
-  const double* w = point.samples().weights();
-  const double total_w = point.features().total_weight();
-  point.describe(packed, w, total_w, true);
-  const std::vector<Coordinate> centred = packed.coordinates;  // rho is that of centred columns
-  point.describe(packed, w, total_w, false);
-  for (Coordinate& c : packed.coordinates) c.beta *= L::beta;
+  point.describe(packed, point.samples().weights(), point.features().total_weight());
   Direct<C, L> model(C(point.rows(), packed.handles), packed.coordinates, point.samples(),
-                     point.z(), point.g(), point.features().intercept());
-  return descend(model, centred, engine, packed.x, options, target, most, effort, watch);
+                     point.z(), point.g(), options.threads);
+  return descend(model, engine, packed.x, options, target, most, effort, watch);
 }
 
 template <Columns C, Loss L>
@@ -125,14 +121,14 @@ Shot shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Op
                   double target, std::int64_t most, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<C> model = point.newton_model(packed);
-    return descend(model, model.coordinates, engine, packed.x, options, target, most, effort,
-                   watch);
+    return descend(model, engine, packed.x, options, target, most, effort, watch);
   } else {
     const bool of_the_paper = options.engine == Engine::shooting ||
                               options.engine == Engine::bundle ||
                               options.engine == Engine::asynchronous;
-    // Centring without an intercept moves every z at each update: only the model has that for free.
-    const bool centred = point.features().standardize() && !point.features().intercept();
+    // Centring moves every z at each update, and an intercept without it converges slowly where
+    // columns are far from centred: the model has both for free.
+    const bool centred = point.features().standardize() || point.features().intercept();
     if (of_the_paper && !centred)
       return shoot_directly(point, packed, engine, options, target, most, effort, watch);
     return prox_newton(point, packed, engine, options, target, most, effort, watch);

@@ -102,7 +102,7 @@ class WorkingSet {
     rounding_ = rounding();
     const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;
     here_ = here;
-    lower_ = std::max(lower_, point_.objective() - here);
+    if (certified_by_gap_) lower_ = std::max(lower_, point_.objective() - here);
     gap_ = std::min(here, point_.objective() - lower_ + rounding_);
   }
 
@@ -213,14 +213,15 @@ class WorkingSet {
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    const double target = std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
+    const double ambition = std::pow(0.1, idle_rounds_);
+    const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
     const std::int64_t most = options_.max_epochs - effort_.epochs;
     const std::vector<double> before = point_.weights();
     const double objective = point_.objective();
     shot_ = shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
     point_.store(packed_);
     point_.refresh();
-    if (!(point_.objective() <= objective)) {
+    if (!(point_.objective() <= objective + rounding_)) {
       point_.set_weights(before);
       point_.refresh();
     }

@@ -26,11 +26,9 @@ double minimise_intercept(int threads, const Samples& samples, std::span<double>
     if (slope == 0) break;
     (slope > 0 ? hi : lo) = b;
     double next = b - slope / sum(L::curvature, b);
-    if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-    const bool settled = std::abs(next - b) <= 1e-15 * (1 + std::abs(b));
-    if (!std::isfinite(next)) break;
+    if (!std::isfinite(next) || std::abs(next - b) <= 1e-15 * (1 + std::abs(b))) break;
+    if (!L::quadratic && !(next > lo && next < hi)) next = 0.5 * (lo + hi);
     b = next;
-    if (settled && !L::quadratic) break;
   }
   for_rows(threads, samples.size(), [&](std::int64_t i) { z[static_cast<std::size_t>(i)] += b; });
   return b;

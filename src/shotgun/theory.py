@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import eigsh
 from scipy.special import expit
 
 __all__ = [
@@ -167,7 +168,11 @@ def spectral_radius(A: ArrayLike) -> float:
     """The largest eigenvalue of A'A, the paper's rho, from the smaller Gram matrix."""
     A = np.asarray(A, dtype=np.float64)
     gram = A.T @ A if A.shape[0] > A.shape[1] else A @ A.T
-    return float(np.linalg.eigvalsh(gram)[-1])
+    m = gram.shape[0]
+    if m < 64:
+        return float(np.linalg.eigvalsh(gram)[-1])
+    start = np.random.default_rng(0).standard_normal(m)
+    return float(eigsh(gram, k=1, v0=start, return_eigenvectors=False)[0])
 
 
 def duplicated_spectral_radius(A: ArrayLike) -> float:
@@ -177,7 +182,7 @@ def duplicated_spectral_radius(A: ArrayLike) -> float:
 
 def ideal_p(A: ArrayLike) -> int:
     """P* = ceil(d / rho(A'A)), the paper's predicted maximum of P (section 3.1)."""
-    d = np.shape(A)[1]
+    d = int(np.shape(A)[1])
     return math.ceil(d / spectral_radius(A) * (1.0 - 1e-9))  # rho = 1 up to rounding gives P* = d
 
 
@@ -197,9 +202,7 @@ class Iterate:
         return problem.loss.value(self.Ax, problem.y) + penalty
 
 
-def shooting_update(
-    problem: Problem, w: Vector, slope: Vector, sign: Vector | float, weights: Weights
-) -> Vector:
+def shooting_update(problem: Problem, w: Vector, slope: Vector, weights: Weights) -> Vector:
     """The update delta x_j of equation (5), for several weights at once.
 
     Parameters
@@ -208,16 +211,14 @@ def shooting_update(
     w : array
         The weights x_j.
     slope : array
-        a_j' L'(Ax), the slope of the loss along the columns of the weights.
-    sign : array or float
-        +1 or -1, the sign with which each column enters Ahat.
+        ahat_j' L'(Ax), or a_j' L'(Ax) for signed weights: the slope of the loss in each weight.
     weights : {"duplicated", "signed"}
         "duplicated": max{-x_j, -(grad F)_j / beta}. "signed": the same minimisation of the
         quadratic bound over the whole line with lam |x_j|, that is soft-thresholding.
     """
     beta, lam = problem.loss.beta, problem.lam
     if weights == "duplicated":
-        return np.maximum(-w, -(sign * slope + lam) / beta)
+        return np.maximum(-w, -(slope + lam) / beta)
     u = w - slope / beta
     return np.copysign(np.maximum(np.abs(u) - lam / beta, 0.0), u) - w
 
@@ -233,15 +234,11 @@ def collective_update(
     columns : array of shape (k, n)
         The columns of Ahat (or A) of the chosen weights, as rows.
     """
-    d = problem.d
-    columns: Matrix = problem.A.T[chosen % d]
+    columns: Matrix = problem.A.T[chosen if weights == "signed" else chosen % problem.d]
+    if weights == "duplicated":
+        columns *= np.where(chosen < problem.d, 1.0, -1.0)[:, None]
     slope = columns @ problem.loss.derivative(at.Ax, problem.y)
-    if weights == "signed":
-        return shooting_update(problem, at.weights[chosen], slope, 1.0, weights), columns
-    sign = np.where(chosen < d, 1.0, -1.0)
-    delta = shooting_update(problem, at.weights[chosen], slope, sign, weights)
-    columns *= sign[:, None]
-    return delta, columns
+    return shooting_update(problem, at.weights[chosen], slope, weights), columns
 
 
 def multisets(
@@ -298,8 +295,9 @@ def shotgun_iterates(
         delta *= step * times
         if weights == "duplicated":
             np.maximum(delta, -at.weights[chosen], out=delta)
-        at.weights[chosen] += delta
-        at.Ax += delta @ columns
+        if delta.any():  # most draws of a sparse problem leave a zero weight at zero
+            at.weights[chosen] += delta
+            at.Ax += delta @ columns
         yield at
 
 
