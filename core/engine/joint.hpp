@@ -13,7 +13,7 @@ inline double penalty_change(std::span<const Move> moves, std::span<const Coordi
   double change = 0;
   for (const Move& m : moves) {
     const Penalty& p = coordinates[static_cast<std::size_t>(m.k)].penalty;
-    change += p.value(m.x + step * m.delta) - p.value(m.x);
+    change += p.change(m.x, step * m.delta);
   }
   return change;
 }

@@ -227,9 +227,9 @@ class Direct {
   Step search(const Move& m, ReadZ&& read_z) const {
     const Penalty& p = coordinates[at(m.k)].penalty;
     const double by = m.delta * scale(m.k);
-    const double promised = m.delta * m.gradient + p.value(m.x + m.delta) - p.value(m.x);
+    const double promised = m.delta * m.gradient + p.change(m.x, m.delta);
     return backtrack(promised, [&](double t) {
-      double sum = p.value(m.x + t * m.delta);
+      double sum = p.change(m.x, t * m.delta);
       A.visit(m.k, all(), [&](Row i, double a) { sum += value(i, read_z(i) + t * by * a); });
       return sum;
     });

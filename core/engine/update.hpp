@@ -41,7 +41,7 @@ inline double update(const Penalty& penalty, double x, double gradient, double c
 // F(x + delta) - F(x) along one coordinate of that quadratic.
 inline double coordinate_change(const Penalty& penalty, double x, double delta, double gradient,
                                 double curvature) {
-  return delta * (gradient + 0.5 * curvature * delta) + penalty.value(x + delta) - penalty.value(x);
+  return delta * (gradient + 0.5 * curvature * delta) + penalty.change(x, delta);
 }
 
 // Armijo's rule: the longest of the steps 1, 1/2, 1/4, ... whose change of F is at least a

@@ -108,7 +108,7 @@ class Point {
       double sum = 0;
       for (std::size_t k = 0; k < goal.size(); ++k) {
         const Penalty& p = packed.coordinates[k].penalty;
-        sum += p.value(packed.x[k] + t * (goal[k] - packed.x[k])) - p.value(packed.x[k]);
+        sum += p.change(packed.x[k], t * (goal[k] - packed.x[k]));
       }
       return sum;
     };

@@ -52,6 +52,7 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     effort.updates += epoch.updates;
     effort.work += epoch_work * static_cast<double>(epochs);
     guard.learn(effort, 1);
+    watch.poll();
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
     // pay.

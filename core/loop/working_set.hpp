@@ -61,10 +61,20 @@ class WorkingSet {
 
  private:
   // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
-  // the free weights at their optimum. Then x0, if there is one.
+  // the weights of factor 0 at their optimum. Then x0, if there is one.
   void start(std::span<const double> x0) {
     for (Column j = 0; j < features_.count(); ++j) point_.set(j, features_.penalty(j).clamp(0.0));
     point_.refresh();
+    std::vector<Column> unpenalised;
+    for (Column j : active_)
+      if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
+    if (!unpenalised.empty()) {
+      packed_ = point_.fetch(std::move(unpenalised), false);
+      shoot_packed(point_, packed_, engine_, options_, 1e-13 * point_.objective(), 1000, effort_,
+                   watch_);
+      point_.store(packed_);
+      point_.refresh();
+    }
     null_objective_ = point_.objective();
     if (!x0.empty()) {
       for (Column j : active_)
@@ -213,6 +223,7 @@ class WorkingSet {
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
+    if (working_.empty()) return;
     const double ambition = std::pow(0.1, idle_rounds_);
     const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
     const std::int64_t most = options_.max_epochs - effort_.epochs;

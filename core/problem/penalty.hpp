@@ -13,6 +13,13 @@ struct Penalty {
   double lam = 0, l2 = 0, lo = -infinity, hi = infinity;
 
   double value(double x) const { return (x == 0 ? 0.0 : lam * std::abs(x)) + 0.5 * l2 * x * x; }
+  // value(x + delta) - value(x), to the last digit also where the two are nearly equal.
+  double change(double x, double delta) const {
+    const double next = x + delta, smooth = l2 * delta * (x + 0.5 * delta);
+    if (x >= 0 && next >= 0) return (delta == 0 ? 0.0 : lam * delta) + smooth;
+    if (x <= 0 && next <= 0) return (delta == 0 ? 0.0 : -lam * delta) + smooth;
+    return lam * (std::abs(next) - std::abs(x)) + smooth;
+  }
   double clamp(double x) const { return std::clamp(x, lo, hi); }
   bool excluded() const { return lam == infinity; }
 
