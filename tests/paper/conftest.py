@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
 from shotgun import theory
 
 Vector = NDArray[np.float64]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes more than 20 seconds")
+@pytest.fixture(autouse=True, scope="module")
+def one_blas_thread() -> Iterator[None]:
+    """The matrices are small: threads of a BLAS would only wait for each other."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def _random_problem(

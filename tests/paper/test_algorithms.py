@@ -1,7 +1,10 @@
 """Algorithms 1 and 2: what they compute, and where they go."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
+
 from shotgun import theory
 
 
@@ -38,7 +41,7 @@ def test_shotgun_with_p_1_is_shooting(random_problem, loss):
     problem = random_problem(2, 30, 12, loss)
     one = theory.shooting(problem, [1, 10, 700], seed=5)
     two = theory.shotgun(problem, 1, [1, 10, 700], seed=5)
-    assert one.F == pytest.approx(two.F, rel=1e-12)
+    np.testing.assert_allclose(one.F, two.F, rtol=1e-12)
     assert one.x == pytest.approx(two.x, abs=1e-12)
 
 
@@ -70,15 +73,18 @@ def test_same_weight_drawn_twice_moves_twice():
 
 def test_same_weight_drawn_twice_is_clipped_at_zero_in_duplicated_space():
     problem = theory.Problem(np.ones((1, 1)), np.ones(1), 0.1)
-    for seed in range(20):
-        for at, _ in zip(theory.shotgun_iterates(problem, 5, seed=seed), range(50), strict=False):
+    clipped = 0
+    for seed in range(50):
+        for at in islice(theory.shotgun_iterates(problem, 5, seed=seed), 5):
             assert at.weights.min() >= 0.0
             assert at.Ax == pytest.approx(problem.A @ theory.from_duplicated(at.weights))
+            clipped += int(at.weights.min() == 0.0 < at.weights.max())
+    assert clipped > 0
 
 
 def test_multiset_draws_each_weight_uniformly_and_with_replacement():
     rng, counts, repeats = np.random.default_rng(0), np.zeros(6), 0
-    for (chosen, times), _ in zip(theory.multisets(rng, 6, 4), range(3000), strict=False):
+    for chosen, times in islice(theory.multisets(rng, 6, 4), 3000):
         assert np.sum(times * np.ones(len(chosen))) == 4
         counts[chosen] += times
         repeats += len(chosen) < 4

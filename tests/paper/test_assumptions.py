@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shotgun import theory
 
 LOSS = st.sampled_from(["squared", "logistic"])
@@ -16,16 +17,16 @@ def holds(sides: theory.Sides) -> bool:
     return sides.left <= sides.right + 1e-12 * (1.0 + abs(sides.right))
 
 
+@settings(deadline=None)
 @given(seed=SEED, loss=LOSS, n=st.integers(1, 8), d=st.integers(1, 6), scale=st.floats(1e-3, 1e3))
-def test_assumption_2_1_holds_for_any_single_weight_update(
-    random_problem, seed, loss, n, d, scale
-):
+def test_assumption_2_1_holds_for_any_single_weight_update(random_problem, seed, loss, n, d, scale):
     problem = random_problem(seed, n, d, loss)
     rng = np.random.default_rng(seed)
     xhat, j = scale * rng.random(2 * d), int(rng.integers(2 * d))
     assert holds(theory.assumption_2_1(problem, xhat, j, scale * rng.standard_normal()))
 
 
+@settings(deadline=None)
 @given(seed=SEED, loss=LOSS, n=st.integers(1, 8), d=st.integers(1, 6), scale=st.floats(1e-3, 1e3))
 def test_assumption_3_1_holds_for_any_parallel_update(random_problem, seed, loss, n, d, scale):
     problem = random_problem(seed, n, d, loss)

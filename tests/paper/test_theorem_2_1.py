@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shotgun import theory
 
 RECORDED = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]

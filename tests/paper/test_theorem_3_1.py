@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from shotgun import theory
 
 
@@ -16,6 +17,7 @@ def change_of(problem: theory.Problem, xhat: np.ndarray, draws: list[int]) -> fl
     return problem.duplicated_objective(xhat + Delta) - problem.duplicated_objective(xhat)
 
 
+@settings(deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 8),

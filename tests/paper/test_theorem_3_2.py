@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+
 from shotgun import theory
 
-RECORDED = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+RECORDED = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -20,7 +21,7 @@ def test_mean_suboptimality_is_below_the_bounds_at_every_recorded_t(
     P_star = theory.ideal_p(problem.A)
     for P in sorted({1, math.ceil(P_star / 2), P_star}):
         assert theory.theorem_3_2_condition(problem, P)
-        F = theory.mean_objective(problem, P, RECORDED, runs=20, weights=weights)
+        F = theory.mean_objective(problem, P, RECORDED, runs=10, weights=weights)
         printed = theory.theorem_3_2_bound(problem, x_star, P, RECORDED)
         proved = theory.theorem_3_2_bound_proved(problem, x_star, P, RECORDED)
         assert np.all(printed <= proved)
@@ -82,8 +83,8 @@ def test_rho_1_without_penalty_f_falls_by_the_lemmas_factor(P):
     d, T = 64, 3
     problem = theory.Problem(np.eye(d), np.ones(d), 0.0)
     factor = (1 - P / d) ** 2 + P / d * (1 - 1 / d)
-    F = theory.mean_objective(problem, P, [T], runs=600, weights="signed")[0]
-    assert F == pytest.approx(d / 2 * factor**T, rel=0.05)
+    mean_F = theory.mean_objective(problem, P, [T], runs=600, weights="signed")[0]
+    assert mean_F == pytest.approx(d / 2 * factor**T, rel=0.05)
 
 
 def test_rho_d_gives_p_star_1_and_two_updates_undo_each_other():
@@ -96,7 +97,7 @@ def test_rho_d_gives_p_star_1_and_two_updates_undo_each_other():
     two = theory.shotgun(problem, 2, [1, 2, 10, 100], weights="signed")
     three = theory.shotgun(problem, 3, [1, 2, 10, 100], weights="signed")
     assert one.F[0] == 0.0
-    assert two.F == pytest.approx(np.full(4, 0.5))
+    np.testing.assert_allclose(two.F, 0.5)
     assert three.F[:2] == pytest.approx([2.0, 8.0])
     assert np.isinf(three.F[-1])
 
@@ -110,10 +111,10 @@ def test_printed_bound_fails_on_signed_weights_near_the_limit_and_the_proved_one
     assert problem.objective(x_star) == pytest.approx(0.0, abs=1e-15)
     assert theory.theorem_3_2_condition(problem, 2)
     T = [10, 30, 100, 300, 1000]
-    F = theory.mean_objective(problem, 2, T, weights="signed")
-    assert np.all(F > 3 * theory.theorem_3_2_bound(problem, x_star, 2, T))
-    assert np.all(F <= theory.theorem_3_2_bound_proved(problem, x_star, 2, T))
-    duplicated = theory.mean_objective(problem, 2, T, runs=100, weights="duplicated")
+    signed = theory.mean_objective(problem, 2, T, weights="signed")
+    assert np.all(signed > 3 * theory.theorem_3_2_bound(problem, x_star, 2, T))
+    assert np.all(signed <= theory.theorem_3_2_bound_proved(problem, x_star, 2, T))
+    duplicated = theory.mean_objective(problem, 2, T, runs=30, weights="duplicated")
     assert np.all(duplicated <= theory.theorem_3_2_bound(problem, x_star, 2, T))
 
 
