@@ -203,6 +203,7 @@ NB_MODULE(_core, m) {
       .value("shooting", Engine::shooting)
       .value("bundle", Engine::bundle)
       .value("block", Engine::block)
+      .value("newton", Engine::newton)
       .value("asynchronous", Engine::asynchronous);
   nb::enum_<Status>(m, "Status")
       .value("converged", Status::converged)

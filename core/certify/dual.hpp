@@ -22,17 +22,16 @@ struct DualTerm {
   double x, gradient, beta;
 };
 
-// The largest scale in [0, 1] for which scale * gradient is feasible for this column. What nothing
-// penalises is held by the projected gradient instead.
+// The largest scale in [0, 1] for which scale * gradient is feasible for this column.
 inline double feasible_scale(const DualTerm& t) {
-  if (t.penalty.excluded() || t.penalty.unpenalised()) return 1.0;
+  if (t.penalty.excluded() || !t.penalty.scalable()) return 1.0;
   return t.penalty.feasible_scale(-t.gradient);
 }
 
 // Its bracket. An unpenalised weight has none (its phi* is infinite off zero): its gradient has
 // been projected to rounding level, and what is left is charged by the decrease that it promises.
 inline double column_gap(const DualTerm& t, double scale) {
-  if (t.penalty.unpenalised()) {
+  if (!t.penalty.scalable()) {
     const double v = t.penalty.violation(t.x, t.gradient);
     return v * std::abs(t.x) + (t.beta > 0 ? 0.5 * v * v / t.beta : 0.0);
   }

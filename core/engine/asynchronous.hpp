@@ -34,14 +34,15 @@ class Asynchronous {
   // left, for which every update decreases F.
   void fire(std::span<double> x, std::int64_t updates, Epoch& epoch, Watch& watch) {
     const double before = value(x);
+    std::atomic<double> promised{0};
     model_.save(saved_);
     saved_x_.assign(x.begin(), x.end());
     const int threads = static_cast<int>(std::min<std::int64_t>(threads_, P_));
     const std::uint64_t seed = random_();
     const int ran = run_region(threads, [&](Team team) {
-      race(x, share(updates, team.thread, team.threads).size(),
-           std::max<std::int64_t>(1, P_ / team.threads),
-           Random(seed + static_cast<std::uint64_t>(team.thread)));
+      promised += race(x, share(updates, team.thread, team.threads).size(),
+                       std::max<std::int64_t>(1, P_ / team.threads),
+                       Random(seed + static_cast<std::uint64_t>(team.thread)));
     });
     watch.saw_threads(ran);
     model_.settle(threads_);
@@ -50,13 +51,17 @@ class Asynchronous {
     ++epoch.bundles;
     if (after <= before + 1e-13 * std::abs(before)) {
       epoch.decrease += std::max(0.0, before - after);
+      if (before - after < 0.1 * promised) slow_down(epoch);
       return;
     }
     model_.restore(saved_);
     model_.settle(threads_);
     std::copy(saved_x_.begin(), saved_x_.end(), x.begin());
+    slow_down(epoch);
+  }
+  void slow_down(Epoch& epoch) {
+    epoch.shortened += P_ > 1;
     P_ = std::max<std::int64_t>(1, P_ / 2);
-    ++epoch.shortened;
   }
 
   double value(std::span<const double> x) const {
@@ -75,23 +80,30 @@ class Asynchronous {
   // One thread: draw `batch` weights, compute their updates from Ax as it is now, then write them.
   // Two threads on one weight: the second computes from the first's x and is clamped again, so the
   // bounds hold whatever the interleaving.
-  void race(std::span<double> x, std::int64_t updates, std::int64_t batch, Random random) {
+  // Returns the decrease of F that the updates promise one by one.
+  double race(std::span<double> x, std::int64_t updates, std::int64_t batch, Random random) {
+    double promised = 0;
     std::vector<Move> shots;
     for (std::int64_t done = 0; done < updates; done += batch) {
       shots.clear();
       for (std::int64_t b = 0; b < std::min(batch, updates - done); ++b) {
         const std::int64_t k = random.below(model_.A.count());
         const Move move = model_.propose_racing(k, atomic_load(x[static_cast<std::size_t>(k)]));
-        if (move.delta != 0) shots.push_back(move);
+        if (move.delta == 0) continue;
+        shots.push_back(move);
+        promised -= 0.5 * (move.delta * move.gradient + penalty(k).change(move.x, move.delta));
       }
       for (const Move& shot : shots) {
         const double moved = atomic_change(x[static_cast<std::size_t>(shot.k)], [&](double old) {
-          return model_.coordinates[static_cast<std::size_t>(shot.k)].penalty.clamp(old +
-                                                                                    shot.delta);
+          return penalty(shot.k).clamp(old + shot.delta);
         });
         model_.move_racing(shot.k, moved);
       }
     }
+    return promised;
+  }
+  const Penalty& penalty(std::int64_t k) const {
+    return model_.coordinates[static_cast<std::size_t>(k)].penalty;
   }
 
   Model& model_;

@@ -13,6 +13,7 @@ namespace shotgun {
 struct Effort {
   double work = 0, rho_work = 0;
   std::int64_t epochs = 0, updates = 0;
+  std::int64_t P = 0;  // what the asynchronous engine was left with; 0: ask the options
 };
 
 // P from rho of the columns at hand: Theorem 3.2's P* = ceil(|W| / rho). rho is refined by one

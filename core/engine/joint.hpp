@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/update.hpp"

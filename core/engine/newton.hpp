@@ -1,17 +1,20 @@
-// Newton's step on a few columns, by conjugate gradients.
+// Newton: sweeps find the support, conjugate gradients solve on it.
 #pragma once
 
 #include <cmath>
 
+#include "engine/joint.hpp"
 #include "engine/normal.hpp"
+#include "engine/shooting.hpp"
 
 namespace shotgun {
 
-// Solves (A~'HA~ + diag(l2)) step = -gradient, preconditioned by its diagonal. Stops when the
-// residual is at rounding level or after `most` products; every iterate is a descent direction.
+// Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
+// diagonal, until the residual is `accuracy` of the gradient or `most` products are made. Every
+// iterate is a descent direction.
 template <Columns C>
 std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
-                                std::span<const double> gradient, int most) {
+                                std::span<const double> gradient, int most, double accuracy) {
   const std::size_t size = gradient.size();
   std::vector<double> step(size), residual(size), search(size), product(size), inverse(size);
   double rho = 0;
@@ -22,7 +25,7 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
     search[k] = inverse[k] * residual[k];
     rho += residual[k] * search[k];
   }
-  const double target = 1e-30 * rho;
+  const double target = accuracy * accuracy * rho;
   for (int iteration = 0; iteration < most && rho > target; ++iteration) {
     normal.apply(search, product);
     double curvature = 0;
@@ -44,5 +47,139 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
   }
   return step;
 }
+
+// Projected Newton-CG. Each epoch sweeps once over W, twice over the support, then takes a Newton
+// step on the support with signs held: weights that would cross zero stop there, unless a line
+// search along the unprojected step lowers F more.
+template <Columns C>
+class Newton {
+ public:
+  using Model = Quadratic<C>;
+
+  Newton(Model& model, int threads)
+      : model_(model), threads_(threads), everything_(model.A.count(), true, 0) {}
+
+  std::int64_t P() const { return 1; }
+  static std::int64_t patience() { return 1; }
+
+  Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
+    Epoch epoch;
+    for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e) {
+      sweep(model_, x, everything_.next(), epoch, watch);
+      const std::vector<std::int64_t> support = interior(x);
+      for (int again = 0; again < 2; ++again) sweep(model_, x, support, epoch, watch);
+      if (!watch.stopped()) epoch.decrease += leap(x, interior(x));
+    }
+    return epoch;
+  }
+
+ private:
+  // The weights that F is smooth in, where they are: not at zero (unless nothing holds them there)
+  // and not at a bound.
+  std::vector<std::int64_t> interior(std::span<const double> x) const {
+    std::vector<std::int64_t> inside;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      const Penalty& p = model_.coordinates[k].penalty;
+      if ((x[k] != 0 || p.lam == 0) && x[k] > p.lo && x[k] < p.hi && model_.coordinates[k].beta > 0)
+        inside.push_back(static_cast<std::int64_t>(k));
+    }
+    return inside;
+  }
+
+  // The columns that a Newton step moves, and where they are.
+  struct Face {
+    std::vector<std::int64_t> inside;
+    std::vector<Handle<C>> handles;
+    std::vector<Coordinate> coordinates;
+    std::vector<Move> moves;  // k counts within the face
+  };
+  Face face(std::span<const double> x, std::vector<std::int64_t> inside) const {
+    Face f{std::move(inside), {}, {}, {}};
+    for (std::int64_t k : f.inside) {
+      const auto at = static_cast<std::size_t>(k);
+      f.handles.push_back(model_.A.handle(k));
+      f.coordinates.push_back(model_.coordinates[at]);
+      f.moves.push_back({static_cast<std::int64_t>(f.moves.size()), x[at], 0.0, 0.0});
+    }
+    constexpr std::int64_t run = 64;
+    const auto size = static_cast<std::int64_t>(f.inside.size());
+    parallel_for(threads_, (size + run - 1) / run, [&](std::int64_t r) {
+      for (auto s = r * run; s < std::min(size, (r + 1) * run); ++s)
+        f.moves[static_cast<std::size_t>(s)].gradient =
+            model_.gradient(f.inside[static_cast<std::size_t>(s)]);
+    });
+    return f;
+  }
+
+  // A way to go, and what it brings.
+  struct Trial {
+    std::vector<double> step, z;
+    double length = 0, decrease = 0;
+  };
+
+  // One Newton step on the columns `inside`; returns the decrease of F.
+  double leap(std::span<double> x, std::vector<std::int64_t> inside) {
+    if (inside.empty()) return 0;
+    Face f = face(x, std::move(inside));
+    NormalMatrix<C> normal(C(model_.A.rows(), f.handles), f.coordinates, model_.h, threads_);
+    std::vector<double> slope;
+    for (std::size_t s = 0; s < f.moves.size(); ++s) {
+      const Penalty& p = f.coordinates[s].penalty;
+      slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
+                      std::copysign(p.lam, f.moves[s].x));
+    }
+    constexpr int most = 15;
+    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 1e-3);
+    std::vector<double> projected(step.size());
+    double reach = 1;  // the longest step that keeps all bounds
+    for (std::size_t s = 0; s < step.size(); ++s) {
+      const Penalty& p = f.coordinates[s].penalty;
+      const double goal = f.moves[s].x + step[s];
+      const bool crosses = p.lam > 0 && goal * f.moves[s].x < 0;
+      projected[s] = p.clamp(crosses ? 0.0 : goal) - f.moves[s].x;
+      if (goal > p.hi) reach = std::min(reach, (p.hi - f.moves[s].x) / step[s]);
+      if (goal < p.lo) reach = std::min(reach, (p.lo - f.moves[s].x) / step[s]);
+    }
+    Trial best = attempt(normal, f, projected, 1.0, projected != step);
+    if (projected != step) {
+      Trial straight = attempt(normal, f, step, reach, false);
+      if (straight.decrease > best.decrease) best = std::move(straight);
+    }
+    return accept(x, f, normal, best);
+  }
+
+  // The whole of `step`, or as much of it (at most `reach`) as lowers F most.
+  Trial attempt(NormalMatrix<C>& normal, Face& f, std::span<const double> step, double reach,
+                bool whole) {
+    for (std::size_t s = 0; s < step.size(); ++s) f.moves[s].delta = step[s];
+    normal.multiply(step);
+    const double slope = slope_of(f.moves), curvature = normal.curvature();
+    const double t =
+        whole ? 1.0 : std::min(reach, exact_step(f.moves, f.coordinates, slope, curvature));
+    const double change =
+        t * (slope + 0.5 * t * curvature) + penalty_change(f.moves, f.coordinates, t);
+    return {{step.begin(), step.end()}, {normal.z().begin(), normal.z().end()}, t, -change};
+  }
+
+  double accept(std::span<double> x, const Face& f, const NormalMatrix<C>& normal,
+                const Trial& trial) {
+    if (!(trial.decrease > 0)) return 0;
+    for_rows(normal.threads(), model_.A.rows(), [&](std::int64_t i) {
+      model_.g[static_cast<std::size_t>(i)] +=
+          trial.length * model_.curvature(i) * trial.z[static_cast<std::size_t>(i)];
+    });
+    for (std::size_t s = 0; s < f.inside.size(); ++s) {
+      const double delta = trial.length * trial.step[s];
+      double& x_k = x[static_cast<std::size_t>(f.inside[s])];
+      x_k = f.coordinates[s].penalty.clamp(x_k + delta);
+      model_.running.move(f.coordinates[s], delta);
+    }
+    return trial.decrease;
+  }
+
+  Model& model_;
+  int threads_;
+  Order everything_;
+};
 
 }  // namespace shotgun

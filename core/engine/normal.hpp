@@ -27,10 +27,16 @@ class NormalMatrix {
   std::size_t size() const { return coordinates_.size(); }
 
   void apply(std::span<const double> v, std::span<double> out) {
+    multiply(v);
+    multiply_transposed(out);
+  }
+
+  // A~v = z + constant, kept for z(), constant(), curvature() and multiply_transposed.
+  void multiply(std::span<const double> v) {
     const std::int64_t n = A_.rows(), count = A_.count();
-    double constant = 0;  // what centring takes from every row
+    constant_ = 0;  // what centring takes from every row
     for (std::size_t k = 0; k < size(); ++k)
-      constant -= v[k] * coordinates_[k].inv_scale * coordinates_[k].mean;
+      constant_ -= v[k] * coordinates_[k].inv_scale * coordinates_[k].mean;
     parallel_for(threads_, groups_, [&](std::int64_t s) {
       double* z = z_.data() + s * n;
       std::fill_n(z, n, 0.0);
@@ -38,10 +44,23 @@ class NormalMatrix {
         if (const double step = v[at(k)] * coordinates_[at(k)].inv_scale; step != 0)
           A_.axpy(k, step, nullptr, z);
     });
-    const double sum = sum_rows(threads_, n, [&](std::int64_t i) {
-      double total = constant;
-      for (std::int64_t s = 0; s < groups_; ++s) total += z_[at(s * n + i)];
-      return z_[at(i)] = total * (h_ ? h_[i] : 1.0);
+    curvature_ = sum_rows(threads_, n, [&](std::int64_t i) {
+      double total = z_[at(i)];
+      for (std::int64_t s = 1; s < groups_; ++s) total += z_[at(s * n + i)];
+      z_[at(i)] = total;
+      return h(i) * (total + constant_) * (total + constant_);
+    });
+  }
+  std::span<const double> z() const { return {z_.data(), at(A_.rows())}; }
+  double constant() const { return constant_; }
+  double curvature() const { return curvature_; }  // v'A~'HA~v
+  int threads() const { return threads_; }
+
+  // out = A~'Hz; uses z up.
+  void multiply_transposed(std::span<double> out) {
+    const std::int64_t count = A_.count();
+    const double sum = sum_rows(threads_, A_.rows(), [&](std::int64_t i) {
+      return z_[at(i)] = h(i) * (z_[at(i)] + constant_);
     });
     constexpr std::int64_t run = 256;
     parallel_for(threads_, (count + run - 1) / run, [&](std::int64_t r) {
@@ -54,11 +73,14 @@ class NormalMatrix {
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  double h(std::int64_t i) const { return h_ ? h_[i] : 1.0; }
+
   C A_;
   std::span<const Coordinate> coordinates_;
   const double* h_;
   std::int64_t groups_;
   std::vector<double> z_;
+  double constant_ = 0, curvature_ = 0;
   int threads_;
 };
 

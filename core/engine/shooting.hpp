@@ -14,6 +14,27 @@ struct Epoch {
   std::int64_t shortened = 0, bundles = 0;  // joint steps below 1, of how many
 };
 
+// One update of each coordinate in `order`.
+template <class Model>
+void sweep(Model& model, std::span<double> x, std::span<const std::int64_t> order, Epoch& epoch,
+           Watch& watch) {
+  std::int64_t work = 0;
+  for (std::int64_t k : order) {
+    double& x_k = x[static_cast<std::size_t>(k)];
+    const Move move = model.propose(k, x_k);
+    if (move.delta != 0) {
+      const Step step = model.advance(move);
+      x_k += step.length * move.delta;
+      epoch.decrease += step.decrease;
+    }
+    ++epoch.updates;
+    if ((work += model.A.nonzeros(k) + 16) < 200'000) continue;
+    work = 0;
+    watch.poll();
+    if (watch.stopped()) return;
+  }
+}
+
 template <class Model>
 class Shooting {
  public:
@@ -24,29 +45,12 @@ class Shooting {
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;
-    for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e) sweep(x, epoch, watch);
+    for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e)
+      sweep(model_, x, order_.next(), epoch, watch);
     return epoch;
   }
 
  private:
-  void sweep(std::span<double> x, Epoch& epoch, Watch& watch) {
-    std::int64_t work = 0;
-    for (std::int64_t k : order_.next()) {
-      double& x_k = x[static_cast<std::size_t>(k)];
-      const Move move = model_.propose(k, x_k);
-      if (move.delta != 0) {
-        const Step step = model_.advance(move);
-        x_k += step.length * move.delta;
-        epoch.decrease += step.decrease;
-      }
-      ++epoch.updates;
-      if ((work += model_.A.nonzeros(k) + 16) < 200'000) continue;
-      work = 0;
-      watch.poll();
-      if (watch.stopped()) return;
-    }
-  }
-
   Model& model_;
   Order& order_;
 };

@@ -1,6 +1,9 @@
 // A point: the weights x and all that follows from them.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
 #include "problem/intercept.hpp"
@@ -34,9 +37,14 @@ class Point {
   }
 
   double x(Column j) const { return x_[at(j)]; }
-  void set(Column j, double value) { x_[at(j)] = value; }
-  const std::vector<double>& weights() const { return x_; }
-  void set_weights(const std::vector<double>& x) { x_ = x; }
+  // Sets every weight; refresh() must follow.
+  template <class Value>
+  void set_all(Value&& value) {
+    support_.clear();
+    for (Column j = 0; j < features_.count(); ++j)
+      if ((x_[at(j)] = value(j)) != 0) support_.push_back(j);
+  }
+  std::span<const Column> support() const { return support_; }  // ascending
   std::span<const double> z() const { return z_; }
   std::span<double> z() { return z_; }
   std::span<double> g() { return g_; }
@@ -55,13 +63,6 @@ class Point {
     minimise_free();
     gradient();
     objective_ = value();
-  }
-
-  std::vector<Column> support() const {
-    std::vector<Column> support;
-    for (Column j = 0; j < features_.count(); ++j)
-      if (x(j) != 0) support.push_back(j);
-    return support;
   }
 
   // Columns without a copy if `borrow` and they lie in memory, else packed together.
@@ -131,8 +132,16 @@ class Point {
     return t;
   }
 
+  // Takes over the packed weights; packed.which ascends.
   void store(const Packed<C>& packed) {
-    for (std::size_t k = 0; k < packed.which.size(); ++k) set(packed.which[k], packed.x[k]);
+    std::vector<Column> support;
+    std::set_difference(support_.begin(), support_.end(), packed.which.begin(), packed.which.end(),
+                        std::back_inserter(support));
+    const auto others = static_cast<std::ptrdiff_t>(support.size());
+    for (std::size_t k = 0; k < packed.which.size(); ++k)
+      if ((x_[at(packed.which[k])] = packed.x[k]) != 0) support.push_back(packed.which[k]);
+    std::inplace_merge(support.begin(), support.begin() + others, support.end());
+    support_ = std::move(support);
   }
 
   // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
@@ -172,12 +181,10 @@ class Point {
     return w > 0 ? w * L::value(z, samples_.target(i)) : 0.0;
   }
   double value() const {
-    const double rows_part =
+    double sum =
         sum_rows(threads_, rows(), [&](std::int64_t i) { return row_value(i, z_[at(i)]); });
-    return rows_part + sum_rows(threads_, features_.count(), [&](std::int64_t j) {
-             return x_[at(j)] != 0 ? features_.penalty(static_cast<Column>(j)).value(x_[at(j)])
-                                   : 0.0;
-           });
+    for (Column j : support_) sum += features_.penalty(j).value(x(j));
+    return sum;
   }
   void gradient() {
     for_rows(threads_, rows(), [&](std::int64_t i) {
@@ -199,7 +206,7 @@ class Point {
   }
 
   void linear_predictor() {
-    const Packed<C> packed = fetch(support(), false);
+    const Packed<C> packed = fetch(support_, false);
     if (!features_.intercept()) constant_ = 0;
     std::vector<double> steps;
     for (std::size_t k = 0; k < packed.which.size(); ++k) {
@@ -240,8 +247,8 @@ class Point {
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const std::vector<double> move =
-          newton_step(normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10);
+      const std::vector<double> move = newton_step(normal, model.coordinates, slope,
+                                                   2 * static_cast<int>(free_.size()) + 10, 1e-15);
       for (std::size_t k = 0; k < free_.size(); ++k) {
         goal[k] += move[k];
         model.running.move(model.coordinates[k], move[k]);
@@ -256,7 +263,7 @@ class Point {
   const Features<C>& features_;
   int threads_;
   std::vector<double> x_, z_, g_, h_;
-  std::vector<Column> free_;
+  std::vector<Column> free_, support_;
   double constant_ = 0, objective_ = infinity;
 };
 

@@ -56,7 +56,8 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
     // pay.
-    const bool moved = epoch.decrease > 0x1p-104 * model.rows_value(threads);
+    const bool moved = epoch.decrease > 0x1p-104 * model.rows_value(threads) ||
+                       (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (done < check) continue;
@@ -65,6 +66,7 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     check = done + std::clamp<std::int64_t>(done / 2, 1, 10);
   }
   guard.learn(effort, 30);
+  effort.P = engine.P();
   return {engine.P(), guard.rho()};
 }
 
@@ -80,10 +82,12 @@ Shot descend(Model& model, Engine engine, std::span<double> x, const Options& op
   Order order(model.A.count(), options.cyclic, seed);
   if (engine == Engine::bundle) return run(Bundle(model, order, guard, threads));
   if (engine == Engine::asynchronous)
-    return run(Asynchronous(model, options.P > 0 ? options.P : threads, threads, seed));
-  if constexpr (Model::exact)
+    return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
+  if constexpr (Model::exact) {
+    if (engine == Engine::newton) return run(Newton(model, threads));
     if (engine == Engine::block)
       return run(Block(model, options.P > 0 ? options.P : default_block, threads, watch));
+  }
   return run(Shooting(model, order));
 }
 

@@ -10,7 +10,7 @@
 
 namespace shotgun {
 
-enum class Engine { automatic, shooting, bundle, block, asynchronous };
+enum class Engine { automatic, shooting, bundle, block, newton, asynchronous };
 enum class Status { converged, max_epochs, deadline, stopped, precision, interrupted };
 
 struct Options {

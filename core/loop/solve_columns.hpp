@@ -35,7 +35,10 @@ double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options
 template <class C>
 Spectrum spectral_radius_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
                                  Watch& watch) {
-  Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, options.threads, watch);
+  const std::vector<double> v(p.samples.y.size());
+  std::vector<double> unused;
+  Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
+                       options.threads, watch);
   Point<C, Squared> point(A, p.samples, features, options.threads);
   std::vector<Column> all(static_cast<std::size_t>(A.cols()));
   std::iota(all.begin(), all.end(), 0);

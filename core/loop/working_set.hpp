@@ -6,6 +6,21 @@
 
 namespace shotgun {
 
+// The gradient at x = 0 with the best intercept, for the scan that the survey of A makes in
+// passing.
+template <Loss L>
+std::vector<double> null_gradient(const Samples& samples, bool intercept, int threads) {
+  std::vector<double> z(samples.y.size());
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = samples.shift(static_cast<std::int64_t>(i));
+  if (intercept) minimise_intercept<L>(threads, samples, z);
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    const double w = samples.weight(row);
+    z[i] = w > 0 ? w * L::derivative(z[i], samples.target(row)) : 0.0;
+  }
+  return z;
+}
+
 template <Columns C, Loss L>
 class WorkingSet {
  public:
@@ -14,10 +29,13 @@ class WorkingSet {
       : A_(A),
         options_(options),
         watch_(watch),
-        features_(A, samples, spec, intercept, standardize, options.threads, watch),
+        features_(A, samples, spec, intercept, standardize,
+                  null_gradient<L>(samples, intercept, options.threads), c_, options.threads,
+                  watch),
         point_(A, samples, features_, options.threads),
         engine_(choose_engine()) {
     effort_.work = A.nonzeros();
+    effort_.P = options.P;
     for (Column j = 0; j < features_.count(); ++j) {
       const Penalty p = features_.penalty(j);
       if (p.excluded()) continue;
@@ -63,12 +81,14 @@ class WorkingSet {
   // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
   // the weights of factor 0 at their optimum. Then x0, if there is one.
   void start(std::span<const double> x0) {
-    for (Column j = 0; j < features_.count(); ++j) point_.set(j, features_.penalty(j).clamp(0.0));
+    point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
+    scanned_ = point_.support().empty() && static_cast<Column>(active_.size()) == features_.count();
     point_.refresh();
     std::vector<Column> unpenalised;
     for (Column j : active_)
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
+      scanned_ = false;
       packed_ = point_.fetch(std::move(unpenalised), false);
       shoot_packed(point_, packed_, engine_, options_, 1e-13 * point_.objective(), 1000, effort_,
                    watch_);
@@ -76,38 +96,46 @@ class WorkingSet {
       point_.refresh();
     }
     null_objective_ = point_.objective();
-    if (!x0.empty()) {
-      for (Column j : active_)
-        point_.set(j, features_.penalty(j).clamp(x0[static_cast<std::size_t>(j)] /
-                                                 features_.inv_scale(j)));
-      point_.refresh();
-    }
+    if (x0.empty()) return;
+    scanned_ = false;
+    point_.set_all([&](Column j) {
+      const Penalty penalty = features_.penalty(j);
+      const double start = x0[static_cast<std::size_t>(j)] / features_.inv_scale(j);
+      return penalty.clamp(penalty.excluded() ? 0.0 : start);
+    });
+    point_.refresh();
   }
 
-  // c = A~'u for every active column: the only pass over all of A.
+  // c = A~'u for every active column: the only pass over all of A. The first was made while the
+  // columns' norms were taken.
   void scan() {
     u_ = point_.dual_candidate();
     c_.resize(active_.size());
-    const bool all = static_cast<Column>(active_.size()) == features_.count();
-    A_.scan(options_.threads, u_.data(),
-            all ? std::span<const Column>() : std::span<const Column>(active_), c_.data(), watch_);
+    if (!std::exchange(scanned_, false)) {
+      const bool all = static_cast<Column>(active_.size()) == features_.count();
+      const auto which = all ? std::span<const Column>() : std::span<const Column>(active_);
+      A_.scan(options_.threads, u_.data(), which, c_.data(), watch_);
+      effort_.work += A_.nonzeros() * static_cast<double>(active_.size()) /
+                      static_cast<double>(features_.count());
+    }
+    if (features_.unscaled()) return;
     double sum = 0;
     if (!features_.intercept())
       for (double v : u_) sum += v;
-    for (std::size_t p = 0; p < active_.size(); ++p)
-      c_[p] = features_.inv_scale(active_[p]) * (c_[p] - features_.fixed_mean(active_[p]) * sum);
-    effort_.work += A_.nonzeros() * static_cast<double>(active_.size()) /
-                    static_cast<double>(features_.count());
+    for (std::size_t p = 0; p < active_.size(); ++p) {
+      const Column j = active_[p];
+      c_[p] = features_.inv_scale(j) * (c_[p] - features_.fixed_mean(j) * sum);
+    }
   }
 
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
-    const Columnwise columns = columnwise_gap(
-        options_.threads, static_cast<std::int64_t>(active_.size()), [&](std::int64_t p) {
-          const Column j = active_[static_cast<std::size_t>(p)];
-          return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
-                          L::beta * features_.norm2(j)};
-        });
+    const auto count = static_cast<std::int64_t>(active_.size());
+    const Columnwise columns = columnwise_gap(options_.threads, count, [&](std::int64_t p) {
+      const Column j = active_[static_cast<std::size_t>(p)];
+      return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
+                      L::beta * features_.norm2(j)};
+    });
     scale_ = columns.scale;
     rounding_ = rounding();
     const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;
@@ -123,7 +151,7 @@ class WorkingSet {
     for (std::int64_t i = 0; i < samples.size(); ++i)
       if (const double w = samples.weight(i); w > 0)
         u_squares += u_[static_cast<std::size_t>(i)] * u_[static_cast<std::size_t>(i)] / w;
-    const std::vector<Column> support = point_.support();
+    const std::span<const Column> support = point_.support();
     for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
     reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
     const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
@@ -154,9 +182,9 @@ class WorkingSet {
   }
   // No step lowers F any more: three rounds without progress in F or in the gap.
   bool stalled() {
-    const bool progress =
-        point_.objective() < best_objective_ - 0x1p-51 * std::abs(best_objective_) ||
-        gap_ < 0.9 * best_gap_;
+    const double step =
+        std::max(0x1p-51 * std::abs(best_objective_), 1e-6 * options_.tol * null_objective_);
+    const bool progress = point_.objective() < best_objective_ - step || gap_ < 0.9 * best_gap_;
     best_objective_ = std::min(best_objective_, point_.objective());
     best_gap_ = std::min(best_gap_, gap_);
     idle_rounds_ = progress ? 0 : idle_rounds_ + 1;
@@ -196,7 +224,7 @@ class WorkingSet {
     for (std::size_t p = 0; p < active_.size(); ++p) {
       const Column j = active_[p];
       const Penalty penalty = features_.penalty(j);
-      if (point_.x(j) != 0 || penalty.unpenalised())
+      if (point_.x(j) != 0 || !penalty.scalable())
         working_.push_back(j);
       else if (features_.norm2(j) > 0)
         others.emplace_back(-urgency(penalty, c_[p], features_.norm2(j)), j);
@@ -227,13 +255,14 @@ class WorkingSet {
     const double ambition = std::pow(0.1, idle_rounds_);
     const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
     const std::int64_t most = options_.max_epochs - effort_.epochs;
-    const std::vector<double> before = point_.weights();
+    const std::vector<double> before = packed_.x;
     const double objective = point_.objective();
     shot_ = shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
     point_.store(packed_);
     point_.refresh();
     if (!(point_.objective() <= objective + rounding_)) {
-      point_.set_weights(before);
+      packed_.x = before;
+      point_.store(packed_);
       point_.refresh();
     }
   }
@@ -262,10 +291,10 @@ class WorkingSet {
   }
 
   // From the data alone. Dense columns: block, whose Gram matrix turns memory traffic into
-  // arithmetic. Sparse ones interfere little and are cheap one by one: shooting.
+  // arithmetic. Sparse ones: newton, whose products with a sparse support are cheap and parallel.
   Engine choose_engine() const {
     if (options_.engine != Engine::automatic) return options_.engine;
-    return C::dense ? Engine::block : Engine::shooting;
+    return C::dense ? Engine::block : Engine::newton;
   }
 
   template <class Body>
@@ -278,18 +307,18 @@ class WorkingSet {
   Source<C>& A_;
   const Options& options_;
   Watch& watch_;
+  std::vector<double> c_, u_;  // A~'u for the active columns, and u
   Features<C> features_;
   Point<C, L> point_;
   Engine engine_;
   Effort effort_;
   std::vector<Column> active_, working_;
-  std::vector<double> u_, c_;
   Packed<C> packed_;
   Shot shot_;
   double null_objective_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity, gap_ = infinity;
   double lower_ = -infinity, best_objective_ = infinity, best_gap_ = infinity;
   int idle_rounds_ = 0;
-  bool certified_by_gap_ = true;
+  bool certified_by_gap_ = true, scanned_ = false;
   TraceRow row_;
   std::vector<TraceRow> trace_;
 };

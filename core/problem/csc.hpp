@@ -32,13 +32,14 @@ double sparse_dot(const T* values, const Index* rows, std::int64_t size, const d
 template <class T>
 class SparseColumns {
  public:
-  using Value = T;
+  using Handle = SparseColumn<T>;  // what a view is made of
   static constexpr bool dense = false;
 
   SparseColumns(std::int64_t rows, std::span<const SparseColumn<T>> columns)
       : rows_(rows), columns_(columns) {}
 
   std::int64_t rows() const { return rows_; }
+  const Handle& handle(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
   std::int64_t count() const { return static_cast<std::int64_t>(columns_.size()); }
   std::int64_t nonzeros(std::int64_t k) const { return at(k).size; }
 

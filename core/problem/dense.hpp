@@ -9,13 +9,14 @@ namespace shotgun {
 template <class T>
 class DenseColumns {
  public:
-  using Value = T;
+  using Handle = const T*;  // what a view is made of
   static constexpr bool dense = true;
 
   DenseColumns(std::int64_t rows, std::span<const T* const> columns)
       : rows_(rows), columns_(columns) {}
 
   std::int64_t rows() const { return rows_; }
+  const Handle& handle(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
   std::int64_t count() const { return static_cast<std::int64_t>(columns_.size()); }
   std::int64_t nonzeros(std::int64_t) const { return rows_; }
 

@@ -27,6 +27,9 @@ concept Columns = requires(const C& A, std::int64_t k, double* v, const double* 
   A.visit(k, rows, visit);                  // visit(i, a_ik) for the non-zeros in `rows`, ascending
 };
 
+template <class C>
+using Handle = typename C::Handle;
+
 template <Columns C>
 double count_nonzeros(const C& A) {
   double total = 0;

@@ -26,8 +26,11 @@ double minimise_intercept(int threads, const Samples& samples, std::span<double>
     if (slope == 0) break;
     (slope > 0 ? hi : lo) = b;
     double next = b - slope / sum(L::curvature, b);
-    if (!std::isfinite(next) || std::abs(next - b) <= 1e-15 * (1 + std::abs(b))) break;
-    if (!L::quadratic && !(next > lo && next < hi)) next = 0.5 * (lo + hi);
+    if (std::abs(next - b) <= 1e-15 * (1 + std::abs(b))) break;
+    if (!L::quadratic && !(next > lo && next < hi && std::abs(next - b) < 10 * (1 + std::abs(b)))) {
+      const bool bracketed = lo > -infinity && hi < infinity;
+      next = bracketed ? 0.5 * (lo + hi) : b - std::copysign(10 * (1 + std::abs(b)), slope);
+    }
     b = next;
   }
   for_rows(threads, samples.size(), [&](std::int64_t i) { z[static_cast<std::size_t>(i)] += b; });

@@ -61,20 +61,21 @@ struct Logistic {
   }
   // The Kullback-Leibler divergence of p = -yu from q = error(yz).
   static double fenchel_young(double z, double y, double u) {
-    const double p = -y * u, q = error(y * z), rest = error(-y * z);
+    const double p = -y * u, margin = y * z;
     if (!(p >= 0 && p <= 1)) return std::numeric_limits<double>::infinity();
-    return relative(p, q) + relative(1 - p, rest);
+    return relative(p, margin) + relative(1 - p, -margin);
   }
 
  private:
   static double entropy_term(double p) { return p > 0 ? p * std::log(p) : 0.0; }
-  // p log(p/q) - p + q >= 0: the two halves of the divergence, each non-negative.
-  static double relative(double p, double q) {
+  // p log(p/q) - p + q >= 0 for q = error(margin): the two halves of the divergence, each
+  // non-negative. log q is taken from the margin, since q itself may underflow.
+  static double relative(double p, double margin) {
+    const double q = error(margin);
     if (p <= 0) return q;
-    if (q <= 0) return std::numeric_limits<double>::infinity();
-    const double t = (p - q) / q;
+    const double t = q > 0 ? (p - q) / q : std::numeric_limits<double>::infinity();
     if (std::abs(t) < 1e-4) return q * t * t * (0.5 - t * (1.0 / 6 - t / 12));
-    return std::max(0.0, p * std::log(p / q) - (p - q));
+    return std::max(0.0, p * (std::log(p) + value(-margin, 1.0)) - (p - q));
   }
 };
 

@@ -32,12 +32,14 @@ struct Penalty {
     return clamp(std::copysign(rest / total, pull));
   }
 
-  // Weights that the L1 norm does not hold: pf = 0 or lam = 0.
-  bool unpenalised() const { return lam == 0 && l2 == 0; }
-  // The dual asks a'theta = 0 of these.
+  // Nothing penalises or bounds it: the dual asks a'theta = 0.
   bool free() const { return unpenalised() && lo == -infinity && hi == infinity; }
-  // And only a sign of these: scaling theta cannot repair it, so no gap certifies them.
+  // Bounded on one side only: the dual asks for a sign. Scaling theta repairs neither, so that such
+  // weights are held by the projected gradient.
   bool half_free() const { return unpenalised() && (lo == -infinity) != (hi == infinity); }
+  bool scalable() const { return !free() && !half_free(); }
+
+  bool unpenalised() const { return lam == 0 && l2 == 0; }
 
   // The largest v in [0, 1] such that the conjugate is finite at v * pull.
   double feasible_scale(double pull) const {

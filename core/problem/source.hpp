@@ -13,20 +13,6 @@
 
 namespace shotgun {
 
-// What a column view of type C is made of: a pointer (dense) or a compressed column (sparse).
-template <class C>
-struct HandleOf;
-template <class T>
-struct HandleOf<DenseColumns<T>> {
-  using type = const T*;
-};
-template <class T>
-struct HandleOf<SparseColumns<T>> {
-  using type = SparseColumn<T>;
-};
-template <class C>
-using Handle = typename HandleOf<C>::type;
-
 template <class C>
 class Source {
  public:
@@ -38,9 +24,11 @@ class Source {
   // out_p = a_j'v for j = which_p (every column, in order, where `which` is empty).
   virtual void scan(int threads, const double* v, std::span<const Column> which, double* out,
                     Watch& watch) const = 0;
-  // sum_i w_i a_ij and sum_i w_i a_ij^2 for every column.
-  virtual void moments(int threads, const double* w, double* sum, double* squares,
-                       Watch& watch) const = 0;
+  // sum_i w_i a_ij, sum_i w_i a_ij^2 and a_j'v for every column: the first scan, and all that must
+  // be known of a column beforehand, in one pass.
+  virtual void survey(int threads, const double* w, const double* v, double* sum, double* squares,
+                      double* dots, Watch& watch) const = 0;
+  virtual bool empty(Column j) const = 0;  // known to hold no non-zero
   // Handles to the columns `which` in memory where an engine runs fast; valid while *this lives.
   virtual void pack(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
   // Handles without a copy, if there are any.
@@ -84,13 +72,17 @@ class DenseSource final : public Source<DenseColumns<T>> {
       C(rows_, columns).add_dots(0, last - first, v, out + first, {0, rows_});
     });
   }
-  void moments(int threads, const double* w, double* sum, double* squares,
-               Watch& watch) const override {
-    for_columns(threads, cols_, work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
-      for (auto j = first; j < last; ++j)
-        kernels::active_table<T>().moments(rows_, at({}, j), w, sum + j, squares + j);
+  void survey(int threads, const double* w, const double* v, double* sum, double* squares,
+              double* dots, Watch& watch) const override {
+    const auto& table = kernels::active_table<T>();
+    for_columns(threads, cols_, 3 * work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
+      for (auto j = first; j < last; ++j) {
+        table.moments(rows_, at({}, j), w, sum + j, squares + j);
+        dots[j] = table.dot(rows_, at({}, j), v);
+      }
     });
   }
+  bool empty(Column) const override { return false; }
   // A dense column is contiguous where it is.
   void pack(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     borrow(which, out);
@@ -139,23 +131,26 @@ class CscSource final : public Source<SparseColumns<T>> {
                   }
                 });
   }
-  void moments(int threads, const double* w, double* sum, double* squares,
-               Watch& watch) const override {
-    for_columns(threads, cols_, nonzeros() + 4.0 * static_cast<double>(cols_), watch,
+  void survey(int threads, const double* w, const double* v, double* sum, double* squares,
+              double* dots, Watch& watch) const override {
+    for_columns(threads, cols_, 2 * nonzeros() + 4.0 * static_cast<double>(cols_), watch,
                 [&](std::int64_t first, std::int64_t last) {
                   for (auto j = first; j < last; ++j) {
-                    double s = 0, q = 0;
+                    double s = 0, q = 0, c = 0;
                     for (Index p = starts_[j]; p < starts_[j + 1]; ++p) {
-                      const double a = static_cast<double>(values_[p]),
-                                   weighted = w ? w[indices_[p]] * a : a;
+                      const double a = static_cast<double>(values_[p]);
+                      const double weighted = w ? w[indices_[p]] * a : a;
                       s += weighted;
                       q += weighted * a;
+                      c += a * v[indices_[p]];
                     }
                     sum[j] = s;
                     squares[j] = q;
+                    dots[j] = c;
                   }
                 });
   }
+  bool empty(Column j) const override { return starts_[j] == starts_[j + 1]; }
 
   // Copies the columns that have not been copied before into one new contiguous piece.
   void pack(std::span<const Column> which, std::vector<Handle<C>>& out) override {

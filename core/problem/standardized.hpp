@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "engine/update.hpp"
@@ -68,15 +69,18 @@ Coordinate make_coordinate(const C& A, std::int64_t k, const double* h, double t
 template <Columns C>
 class Features {
  public:
+  // `v` is multiplied with every column on the way: dots = A'v.
   Features(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
-           bool standardize, int threads, Watch& watch)
+           bool standardize, const std::vector<double>& v, std::vector<double>& dots, int threads,
+           Watch& watch)
       : spec_(spec),
         total_w_(samples.total_weight()),
         intercept_(intercept),
         standardize_(standardize),
         norm2_(static_cast<std::size_t>(A.cols())) {
     std::vector<double> sums(norm2_.size());
-    A.moments(threads, samples.weights(), sums.data(), norm2_.data(), watch);
+    dots.resize(norm2_.size());
+    A.survey(threads, samples.weights(), v.data(), sums.data(), norm2_.data(), dots.data(), watch);
     const bool centred = intercept || standardize;
     for (std::size_t j = 0; j < norm2_.size(); ++j) {
       const double squares = norm2_[j], mean = centred ? sums[j] / total_w_ : 0.0;
@@ -91,6 +95,8 @@ class Features {
       }
     }
     if (centred) mean_ = std::move(sums);
+    const bool same = spec.factor.each.empty() && spec.lo.each.empty() && spec.hi.each.empty();
+    if (same && inv_scale_.empty()) common_ = penalty(0);
   }
 
   Column count() const { return static_cast<Column>(norm2_.size()); }
@@ -108,7 +114,10 @@ class Features {
     return inv_scale_.empty() ? 1.0 : inv_scale_[static_cast<std::size_t>(j)];
   }
 
+  bool unscaled() const { return inv_scale_.empty() && !standardize_; }
+
   Penalty penalty(Column j) const {
+    if (common_) return *common_;
     const double s = inv_scale(j), unit = standardize_ ? 1.0 : s, factor = spec_.factor[j];
     const double lam = factor == infinity ? infinity : spec_.lam * factor * unit;
     return {lam, spec_.l2 * unit * unit, spec_.lo[j] / s, spec_.hi[j] / s};
@@ -133,6 +142,7 @@ class Features {
  private:
   // norm2 by two passes over the column, scaled by a power of two if its squares leave the range.
   double careful(Source<C>& A, Column j, const Samples& samples, double mean) {
+    if (A.empty(j)) return 0.0;
     std::vector<Handle<C>> handle;
     A.pack(std::span<const Column>(&j, 1), handle);
     const C column(A.rows(), handle);
@@ -167,6 +177,7 @@ class Features {
   double total_w_;
   bool intercept_, standardize_;
   std::vector<double> norm2_, mean_, inv_scale_;
+  std::optional<Penalty> common_;  // of all features, where they do not differ
 };
 
 }  // namespace shotgun

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun import _core
+import shotgun._core as _core
 from shotgun.problem import check_threads, check_weights, make_design
 
 
@@ -61,7 +61,10 @@ def spectral_radius(
 
 
 def ideal_p(A: Any, **keywords: Any) -> int:
-    """P* = ceil(d / rho), the paper's number of updates at once. Keywords as in `spectral_radius`."""
+    """P* = ceil(d / rho), the paper's number of updates at once.
+
+    Keywords as in :func:`spectral_radius`.
+    """
     return report(A, **keywords).ideal_p
 
 
@@ -105,7 +108,7 @@ def report(
     n = A.shape[0] if sparse else np.shape(A)[0]
     density = A.nnz / (n * d) if sparse else 1.0
     if sparse:
-        engine, why = "shooting", "sparse columns are cheap one by one and share few rows"
+        engine, why = "newton", "sparse columns: products with the support are cheap and parallel"
     else:
         engine, why = "block", "dense columns: interference is solved on small Gram matrices"
     return Parallelism(n, d, density, rho, int(_core.ideal_p(d, rho)), engine, why)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun import _core
+import shotgun._core as _core
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -160,7 +160,9 @@ def encode_labels(y: Any, size: int) -> Vector:
         raise ValueError("y contains NaN or infinity")
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
-        few = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+        few = ", ".join(repr(c) for c in classes[:5].tolist()) + (
+            ", ..." if len(classes) > 5 else ""
+        )
         raise ValueError(f"y must hold exactly two classes for a classifying loss, not {few}")
     return np.ascontiguousarray(2.0 * codes - 1.0)
 
@@ -186,11 +188,15 @@ def check_penalty_factor(factor: Any, size: int) -> Vector:
     vector = check_vector("penalty_factor", factor, size, finite=False)
     if (vector < 0).any():
         where = int(np.flatnonzero(vector < 0)[0])
-        raise ValueError(f"penalty_factor must not be negative; position {where} is {vector[where]:g}")
+        raise ValueError(
+            f"penalty_factor must not be negative; position {where} is {vector[where]:g}"
+        )
     return vector
 
 
-def check_bounds(bounds: Any, size: int, factor: Vector | None) -> tuple[Vector | None, Vector | None]:
+def check_bounds(
+    bounds: Any, size: int, factor: Vector | None
+) -> tuple[Vector | None, Vector | None]:
     """(lo, hi), each a number, a vector or None; None where nothing bounds."""
     if bounds is None:
         return None, None
@@ -203,7 +209,9 @@ def check_bounds(bounds: Any, size: int, factor: Vector | None) -> tuple[Vector 
     bad = (lo > hi) | (lo == np.inf) | (hi == -np.inf)
     if bad.any():
         j = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"bounds must satisfy lo <= hi; feature {j} has lo = {lo[j]:g}, hi = {hi[j]:g}")
+        raise ValueError(
+            f"bounds must satisfy lo <= hi; feature {j} has lo = {lo[j]:g}, hi = {hi[j]:g}"
+        )
     if factor is not None:
         outside = np.isinf(factor) & ((lo > 0) | (hi < 0))
         if outside.any():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shotgun import _core
+import shotgun._core as _core
 from shotgun.problem import (
     Vector,
     check_choice,
@@ -19,7 +19,7 @@ from shotgun.problem import (
     state_problem,
 )
 
-ENGINES = ("auto", "shooting", "bundle", "block", "asynchronous")
+ENGINES = ("auto", "shooting", "bundle", "block", "newton", "asynchronous")
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,12 @@ class Solution:
     trace: list[dict[str, Any]] = field(repr=False)
 
 
-_TRACE = (
-    "round epoch updates objective gap working_set active P rho threads seconds "
-    "scan certify screen select pack shoot"
-).split()
+_PROGRESS = ("round", "epoch", "updates", "objective", "gap", "working_set", "active", "P", "rho")
+_SECONDS = ("threads", "seconds", "scan", "certify", "screen", "select", "pack", "shoot")
 
 
 def _row(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in _TRACE}
+    return {name: getattr(row, name) for name in _PROGRESS + _SECONDS}
 
 
 def _options(
@@ -145,7 +143,7 @@ def solve(
         Weight of the L1 norm against the *sum* of losses.
     loss : {"squared", "logistic"}
         1/2 (z - y)^2 or log(1 + exp(-yz)).
-    engine : {"auto", "shooting", "bundle", "block", "asynchronous"}
+    engine : {"auto", "shooting", "bundle", "block", "newton", "asynchronous"}
         How to descend, not what to find: all reach the same certified gap. All but "asynchronous"
         give the same bits for any number of threads.
     P : int or "auto"

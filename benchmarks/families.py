@@ -1,0 +1,94 @@
+"""The synthetic families of the benchmark tables, seeded and named as in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+Family = tuple[Any, np.ndarray]
+
+
+def text_like(n: int, d: int, per_row: int, seed: int, exponent: float = 1.1) -> sp.csc_matrix:
+    """Rows of `per_row` words drawn by a power law, tf-idf weighted, of unit norm."""
+    rng = np.random.default_rng(seed)
+    popularity = 1.0 / np.arange(1, d + 1) ** exponent
+    cumulative = np.cumsum(popularity / popularity.sum())
+    words = np.searchsorted(cumulative, rng.random(n * per_row)).clip(max=d - 1)
+    rows = np.repeat(np.arange(n, dtype=np.int32), per_row)
+    shuffle = rng.permutation(d).astype(np.int32)
+    counts = sp.csr_matrix((np.ones(n * per_row), (rows, shuffle[words])), shape=(n, d))
+    counts.sum_duplicates()
+    columns = counts.tocsc()
+    frequency = np.diff(columns.indptr)
+    idf = np.log(n / np.maximum(frequency, 1)) + 1.0
+    columns.data *= np.repeat(idf, frequency)
+    norms = np.sqrt(np.bincount(columns.indices, columns.data**2, minlength=n))
+    columns.data /= norms[columns.indices]
+    columns.has_canonical_format = True
+    return columns
+
+
+def planted(A: Any, k: int, noise: float, seed: int) -> np.ndarray:
+    """A x + noise for x with k weights on columns that occur often enough to matter."""
+    rng = np.random.default_rng(seed)
+    n, d = A.shape
+    if sp.issparse(A):
+        counts = np.diff(A.indptr)
+        pool = np.flatnonzero(counts >= np.sort(counts)[-min(d, 20 * k)])
+    else:
+        pool = np.arange(d)
+    x = np.zeros(d)
+    x[rng.choice(pool, min(k, len(pool)), replace=False)] = rng.standard_normal(min(k, len(pool)))
+    z = A @ x
+    return z + noise * z.std() * rng.standard_normal(n)
+
+
+def ar_gaussian(n: int, d: int, rho: float, seed: int, dtype: Any = np.float64) -> np.ndarray:
+    """Gaussian rows whose neighbouring columns correlate by rho, Fortran order."""
+    rng = np.random.default_rng(seed)
+    A = np.empty((n, d), dtype=dtype, order="F")
+    A[:, 0] = rng.standard_normal(n)
+    for j in range(1, d):
+        A[:, j] = rho * A[:, j - 1] + np.sqrt(1 - rho**2) * rng.standard_normal(n)
+    return A
+
+
+def sparse_text() -> Family:
+    A = text_like(20_000, 200_000, 75, seed=1)
+    return A, planted(A, 1000, 0.5, seed=2)
+
+
+def bigrams() -> Family:
+    A = text_like(30_000, 2_000_000, 300, seed=3, exponent=1.0)
+    return A, planted(A, 1000, 0.5, seed=4)
+
+
+def dense_wide() -> Family:
+    A = ar_gaussian(2_000, 10_000, 0.5, seed=5)
+    return A, planted(A, 100, 0.5, seed=6)
+
+
+def dense_tall() -> Family:
+    A = ar_gaussian(10_000, 1_000, 0.5, seed=7)
+    return A, planted(A, 100, 0.5, seed=8)
+
+
+def compressed_imaging() -> Family:
+    """+-1 at 1 %, unit columns (the paper's Sparse Compressed Imaging)."""
+    rng = np.random.default_rng(9)
+    A = sp.random(8_192, 16_384, 0.01, format="csc", random_state=rng)
+    A.data = np.where(rng.random(A.nnz) < 0.5, -1.0, 1.0)
+    A.data /= np.sqrt(np.repeat(np.maximum(np.diff(A.indptr), 1), np.diff(A.indptr)))
+    return A, planted(A, 800, 0.05, seed=10)
+
+
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "S": sparse_text,
+    "XL": bigrams,
+    "D": dense_wide,
+    "T": dense_tall,
+    "C": compressed_imaging,
+}

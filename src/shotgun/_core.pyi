@@ -1,0 +1,115 @@
+"""The C++ core as Python sees it (core/bindings/module.cpp)."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+_Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+_Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+class Design:
+    @property
+    def rows(self) -> int: ...
+    @property
+    def cols(self) -> int: ...
+
+def dense(a: _Array) -> Design: ...
+def fortran(a: _Array, threads: int) -> _Array: ...
+def csc(starts: _Array, rows: _Array, values: _Array, n: int) -> Design: ...
+def transpose(
+    starts: _Array, columns: _Array, values: _Array, d: int, threads: int
+) -> tuple[_Array, _Array, _Array]: ...
+def structure(starts: _Array, indices: _Array, width: int, threads: int) -> tuple[str, bool]: ...
+
+class Engine(Enum):
+    auto = 0
+    shooting = 1
+    bundle = 2
+    block = 3
+    asynchronous = 4
+
+class Status(Enum):
+    converged = 0
+    max_epochs = 1
+    deadline = 2
+    stopped = 3
+    precision = 4
+    interrupted = 5
+
+class Options:
+    engine: Engine
+    P: int
+    threads: int
+    tol: float
+    working_set: bool
+    cyclic: bool
+    max_epochs: int
+    seed: int
+
+class Statement:
+    y: _Vector | None
+    weights: _Vector | None
+    offset: _Vector | None
+    factor: _Vector | None
+    lo: _Vector | None
+    hi: _Vector | None
+    lam: float
+    l2: float
+    loss: str
+    intercept: bool
+    standardize: bool
+
+class TraceRow:
+    round: int
+    epoch: int
+    updates: int
+    objective: float
+    gap: float
+    working_set: int
+    active: int
+    P: int
+    rho: float
+    threads: int
+    seconds: float
+    scan: float
+    certify: float
+    screen: float
+    select: float
+    pack: float
+    shoot: float
+
+class Solution:
+    x: _Vector
+    intercept: float
+    objective: float
+    null_objective: float
+    gap: float
+    status: Status
+    certified_by_gap: bool
+    n_rounds: int
+    n_epochs: int
+    n_updates: int
+    n_screened: int
+    P: int
+    rho: float
+    engine: Engine
+    seconds: float
+    trace: list[TraceRow]
+
+def solve(
+    design: Design,
+    statement: Statement,
+    options: Options,
+    x0: _Vector | None = None,
+    deadline: float = ...,
+    callback: Callable[[TraceRow], bool] | None = None,
+) -> Solution: ...
+def lambda_max(design: Design, statement: Statement, options: Options) -> float: ...
+def spectral_radius(
+    design: Design, statement: Statement, options: Options, tol: float
+) -> tuple[float, float, int]: ...
+def ideal_p(d: int, rho: float) -> int: ...
+def default_threads() -> int: ...
+def instructions() -> str: ...

@@ -1,0 +1,104 @@
+"""Problems for all tests: small random ones, and the real data of SHOTGUN_DATA."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class RealData:
+    """One set of SHOTGUN_DATA: A as it came (Fortran order or CSC, float64), and y."""
+
+    name: str
+    A: Any
+    y: NDArray[np.float64]
+
+    def unit_columns(self) -> Any:
+        """A with columns of norm one; all-zero columns stay."""
+        if sp.issparse(self.A):
+            norms = np.sqrt(np.asarray(self.A.multiply(self.A).sum(0)).ravel())
+            return (self.A @ sp.diags_array(1 / np.where(norms > 0, norms, 1.0))).tocsc()
+        norms = np.linalg.norm(self.A, axis=0)
+        return np.asfortranarray(self.A / np.where(norms > 0, norms, 1.0))
+
+
+def read_npz(path: Path) -> RealData:
+    with np.load(path) as data:
+        y = np.asarray(data["y"], dtype=np.float64)
+        if "indptr" in data:
+            parts = (data["data"].astype(np.float64), data["indices"], data["indptr"])
+            A = sp.csc_matrix(parts, shape=tuple(data["shape"]))
+        else:
+            A = np.asfortranarray(data["X"], dtype=np.float64)
+    return RealData(path.stem, A, y)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data, or a skip that says what is missing."""
+    folder = os.environ.get("SHOTGUN_DATA")
+    if not folder:
+        pytest.skip("SHOTGUN_DATA is not set: no real data at hand")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def real_data(data_folder: Path) -> Callable[[str], RealData]:
+    """Loader of one real data set by name; the last one is kept."""
+    kept: dict[str, RealData] = {}
+
+    def load(name: str) -> RealData:
+        if name not in kept:
+            path = data_folder / f"{name}.npz"
+            if not path.exists():
+                pytest.skip(f"{name}.npz is not in SHOTGUN_DATA")
+            kept.clear()
+            kept[name] = read_npz(path)
+        return kept[name]
+
+    return load
+
+
+@dataclass(frozen=True)
+class Data:
+    """A random problem; `lam_max` is that of the loss without options."""
+
+    A: NDArray[np.float64]
+    y: NDArray[np.float64]
+    loss: str
+
+    @property
+    def lam_max(self) -> float:
+        gradient = self.y if self.loss == "squared" else self.y / 2
+        return float(np.abs(self.A.T @ gradient).max())
+
+
+def make_data(
+    n: int, d: int, loss: str = "squared", *, seed: int = 0, density: float = 1.0, rank: int = 0
+) -> Data:
+    """Columns of unequal norms (correlated if rank > 0), a sparse truth, noise or noisy classes."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
+    if rank:
+        A += rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
+    if density < 1:
+        A *= rng.random((n, d)) < density
+    truth = np.where(rng.random(d) < 0.3, rng.standard_normal(d), 0.0)
+    score = A @ truth + 0.5 * rng.standard_normal(n)
+    y = score + 0.3 if loss == "squared" else np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0)
+    return Data(np.asfortranarray(A), y, loss)
+
+
+@pytest.fixture(scope="session")
+def random_data() -> Callable[..., Data]:
+    """Maker of a random problem: (n, d, loss, seed=, density=, rank=)."""
+    return make_data

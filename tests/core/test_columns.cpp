@@ -1,0 +1,93 @@
+#include "support.hpp"
+
+using namespace testing;
+
+TEST_CASE_TEMPLATE("dense and sparse columns are the same columns", T, double, float) {
+  const auto A = random_matrix<T>(67, 9, 0.4, 1);
+  const auto dense = A.dense_columns();
+  const auto sparse = A.sparse_columns();
+  const Doubles v = random_vector(A.n, 2), h = random_vector(A.n, 3);
+  CHECK(dense.rows() == sparse.rows());
+  CHECK(dense.count() == sparse.count());
+  for (std::int64_t k = 0; k < A.d; ++k) {
+    CHECK(close(dense.dot(k, v.data()), sparse.dot(k, v.data()), 1e-13, 1.0));
+    for (const double* curvature : {static_cast<const double*>(nullptr), h.data()}) {
+      Doubles a = v, b = v;
+      dense.axpy(k, 0.7, curvature, a.data());
+      sparse.axpy(k, 0.7, curvature, b.data());
+      for (std::int64_t i = 0; i < A.n; ++i) CHECK(close(a[at(i)], b[at(i)], 1e-15, 10.0));
+      double sums[2], squares[2];
+      dense.moments(k, curvature, &sums[0], &squares[0]);
+      sparse.moments(k, curvature, &sums[1], &squares[1]);
+      CHECK(close(sums[0], sums[1], 1e-13, 10.0));
+      CHECK(close(squares[0], squares[1], 1e-13, 10.0));
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("row ranges add up to whole columns", T, double, float) {
+  const auto A = random_matrix<T>(101, 70, 0.3, 4);  // more columns than the dense chunk of 64
+  const Doubles v = random_vector(A.n, 5), delta = random_vector(A.d, 6);
+  const std::vector<Range> ranges{{0, 0}, {0, 1}, {1, 40}, {40, 100}, {100, 101}, {101, 101}};
+  auto check = [&](const auto& columns) {
+    Doubles dots(at(A.d)), sum = v, whole = v;
+    columns.add_axpys(0, A.d, delta.data(), nullptr, whole.data(), {0, A.n});
+    std::int64_t visited = 0, stored = 0;
+    for (Range r : ranges) {
+      columns.add_dots(0, A.d, v.data(), dots.data(), r);
+      columns.add_axpys(0, A.d, delta.data(), nullptr, sum.data(), r);
+      for (std::int64_t k = 0; k < A.d; ++k)
+        columns.visit(k, r, [&](Row i, double a) {
+          CHECK(i >= r.begin);
+          CHECK(i < r.end);
+          CHECK(a == static_cast<double>(A(i, k)));
+          ++visited;
+        });
+    }
+    for (std::int64_t k = 0; k < A.d; ++k) {
+      CHECK(close(dots[at(k)], columns.dot(k, v.data()), 1e-12, 10.0));
+      stored += columns.nonzeros(k);
+    }
+    for (std::int64_t i = 0; i < A.n; ++i) CHECK(close(sum[at(i)], whole[at(i)], 1e-13, 10.0));
+    CHECK(visited == stored);
+  };
+  check(A.dense_columns());
+  check(A.sparse_columns());
+}
+
+TEST_CASE_TEMPLATE("a source scans and packs the columns it was given", T, double, float) {
+  const auto A = random_matrix<T>(300, 40, 0.2, 7);
+  const Doubles v = random_vector(A.n, 8), w(at(A.n), 0.5);
+  const std::vector<std::int64_t> wide_rows(A.rows.begin(), A.rows.end());
+  const std::vector<std::int64_t> wide_starts(A.starts.begin(), A.starts.end());
+  DenseSource<T> dense(A.dense.data(), A.n, A.d, A.n);
+  CscSource<T, std::int32_t> narrow(A.values().data(), A.rows.data(), A.starts.data(), A.n, A.d);
+  CscSource<T, std::int64_t> wide(A.values().data(), wide_rows.data(), wide_starts.data(), A.n,
+                                  A.d);
+  const std::vector<Column> some{3, 0, 17, 39};
+  auto check = [&](auto& source) {
+    using C = typename std::remove_reference_t<decltype(source)>::C;
+    Watch watch(nullptr, infinity);
+    Doubles all(at(A.d)), few(some.size()), sums(at(A.d)), squares(at(A.d));
+    source.scan(2, v.data(), {}, all.data(), watch);
+    source.scan(2, v.data(), some, few.data(), watch);
+    source.moments(2, w.data(), sums.data(), squares.data(), watch);
+    std::vector<Handle<C>> handles, again;
+    source.pack(some, handles);
+    source.pack(std::span<const Column>(some).first(2), again);
+    const C packed(A.n, handles), repacked(A.n, again);
+    for (std::size_t p = 0; p < some.size(); ++p) {
+      const auto k = static_cast<std::int64_t>(p);
+      CHECK(few[p] == all[at(some[p])]);
+      CHECK(close(packed.dot(k, v.data()), all[at(some[p])], 1e-13, 10.0));
+      if (p < 2) CHECK(repacked.dot(k, v.data()) == packed.dot(k, v.data()));
+      double sum = 0, square = 0;
+      packed.moments(k, w.data(), &sum, &square);
+      CHECK(close(sum, sums[at(some[p])], 1e-13, 10.0));
+      CHECK(close(square, squares[at(some[p])], 1e-13, 10.0));
+    }
+  };
+  check(dense);
+  check(narrow);
+  check(wide);
+}

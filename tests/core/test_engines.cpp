@@ -1,0 +1,217 @@
+#include <bit>
+#include <functional>
+
+#include "engine/asynchronous.hpp"
+#include "engine/block.hpp"
+#include "engine/bundle.hpp"
+#include "problem/standardized.hpp"
+#include "support.hpp"
+
+using namespace testing;
+
+namespace {
+
+// The squared loss on all columns of an example, as an engine sees it.
+template <Columns C>
+struct Bench {
+  Bench(const Example& e, C A) : e(e), g(e.y), h(e.w.empty() ? nullptr : e.w.data()), x(at(e.A.d)) {
+    double total = 0, y_sum = 0;
+    for (std::int64_t i = 0; i < e.A.n; ++i) {
+      total += e.weight(i);
+      y_sum += e.weight(i) * e.y[at(i)];
+    }
+    const double b = e.intercept ? y_sum / total : 0.0;
+    for (std::int64_t i = 0; i < e.A.n; ++i) g[at(i)] = e.weight(i) * (b - e.y[at(i)]);
+    for (std::int64_t k = 0; k < e.A.d; ++k)
+      coordinates.push_back(
+          make_coordinate(A, k, h, total, e.intercept, 0.0, 1.0, e.penalty_of(k)));
+    model.emplace(A, coordinates, g, h, total, e.intercept);
+  }
+  double value() const {
+    double sum = model->rows_value(1);
+    for (std::int64_t k = 0; k < e.A.d; ++k) sum += e.penalty_of(k).value(x[at(k)]);
+    return sum;
+  }
+
+  const Example& e;
+  Doubles g;
+  const double* h;
+  Doubles x;
+  std::vector<Coordinate> coordinates;
+  std::optional<Quadratic<C>> model;
+  Watch watch{nullptr, infinity};
+};
+
+// Runs `epochs` epochs, one at a time, and calls look() after each.
+template <Columns C>
+void run(Bench<C>& bench, Engine engine, std::int64_t P, int threads, int epochs,
+         const std::function<void(const Epoch&)>& look) {
+  const Options options{.P = P, .threads = threads};
+  Order order(bench.e.A.d, false, 7);
+  Guard<C> guard(bench.model->A, bench.coordinates, bench.h, options);
+  auto drive = [&](auto&& shots) {
+    for (int e = 0; e < epochs; ++e) look(shots(bench.x, 1, bench.watch));
+  };
+  if (engine == Engine::shooting) drive(Shooting(*bench.model, order));
+  if (engine == Engine::bundle) drive(Bundle(*bench.model, order, guard, threads));
+  if (engine == Engine::block) drive(Block(*bench.model, P, threads, bench.watch));
+  if (engine == Engine::asynchronous) drive(Asynchronous(*bench.model, P, threads, 7));
+}
+
+Example lasso(std::int64_t n, std::int64_t d, double density, std::uint64_t seed) {
+  Example e = make_example(n, d, density, LossKind::squared, seed);
+  e.lam = 0.05 * static_cast<double>(n);
+  return e;
+}
+
+const std::vector<Engine> engines{Engine::shooting, Engine::bundle, Engine::block,
+                                  Engine::asynchronous};
+
+}  // namespace
+
+TEST_CASE("every engine lowers F in every epoch and reaches its minimum") {
+  for (bool intercept : {false, true})
+    for (bool dense : {false, true})
+      for (Engine engine : engines)
+        for (std::int64_t P : {1, 4, 12}) {
+          Example e = lasso(60, 12, 0.6, 3);
+          e.intercept = intercept;
+          const Optimum best = reference(e);
+          auto check = [&](auto columns) {
+            Bench bench(e, columns);
+            double before = bench.value();
+            run(bench, engine, P, 1, 400, [&](const Epoch& epoch) {
+              const double after = bench.value();
+              CHECK(after <= before * (1 + 1e-12));
+              CHECK(epoch.decrease ==
+                    doctest::Approx(before - after).epsilon(1e-6).scale(1e-6 * before));
+              before = after;
+            });
+            CAPTURE(static_cast<int>(engine));
+            CAPTURE(P);
+            CAPTURE(dense);
+            CAPTURE(intercept);
+            CHECK(before == doctest::Approx(best.objective).epsilon(1e-8));
+          };
+          if (dense)
+            check(e.A.dense_columns());
+          else
+            check(e.A.sparse_columns());
+        }
+}
+
+TEST_CASE("bounds, l2 and sample weights are the model's, for every engine") {
+  Example e = lasso(60, 12, 0.6, 4);
+  e.l2 = 0.5, e.lo.assign(12, -0.1), e.hi.assign(12, 0.8);
+  e.w = random_vector(60, 5);
+  for (double& w : e.w) w = std::max(0.0, w);
+  const Optimum best = reference(e);
+  for (Engine engine : engines) {
+    Bench bench(e, e.A.sparse_columns());
+    run(bench, engine, 4, 2, 400, [](const Epoch&) {});
+    CHECK(bench.value() == doctest::Approx(best.objective).epsilon(1e-8));
+    for (double x : bench.x) {
+      CHECK(x >= -0.1);
+      CHECK(x <= 0.8);
+    }
+  }
+}
+
+TEST_CASE("g is the gradient of the rows at x after any number of moves") {
+  const Example e = lasso(60, 12, 0.6, 6);
+  for (Engine engine : engines) {
+    Bench bench(e, e.A.dense_columns());
+    run(bench, engine, 4, 1, 30, [](const Epoch&) {});
+    const Doubles z = predictor(e, bench.x, 0.0);
+    for (std::size_t i = 0; i < z.size(); ++i)
+      CHECK(bench.g[i] == doctest::Approx(z[i] - e.y[i]).epsilon(1e-10).scale(1.0));
+  }
+}
+
+TEST_CASE("block, bundle and shooting have the same bits for any number of threads") {
+  for (double density : {1.0, 0.3}) {
+    Example e = lasso(2200, 70, density, 8);
+    e.intercept = true;
+    for (Engine engine : {Engine::shooting, Engine::bundle, Engine::block})
+      for (std::int64_t P : {8, 32}) {
+        std::vector<std::uint64_t> first;
+        for (int threads : {1, 2, 4}) {
+          auto bits = [&](auto columns) {
+            Bench bench(e, columns);
+            run(bench, engine, P, threads, 3, [](const Epoch&) {});
+            std::vector<std::uint64_t> all{std::bit_cast<std::uint64_t>(bench.value())};
+            for (double x : bench.x) all.push_back(std::bit_cast<std::uint64_t>(x));
+            for (double g : bench.g) all.push_back(std::bit_cast<std::uint64_t>(g));
+            if (threads > 1 && engine != Engine::shooting && P == 32)
+              CHECK(bench.watch.most_threads() > 1);
+            return all;
+          };
+          const auto now = density == 1.0 ? bits(e.A.dense_columns()) : bits(e.A.sparse_columns());
+          if (first.empty()) first = now;
+          CHECK(now == first);
+        }
+      }
+  }
+}
+
+TEST_CASE("asynchronous threads never raise F, however far P is above P*") {
+  Doubles values;  // columns all alike: P* = 1
+  const Doubles column = random_vector(200, 9), noise = random_vector(200 * 40, 10);
+  for (std::size_t k = 0; k < noise.size(); ++k)
+    values.push_back(column[k % 200] + 0.01 * noise[k]);
+  Example e{.A = Matrix<double>(200, 40, values), .y = column};
+  e.lam = 1.0;
+  Bench bench(e, e.A.sparse_columns());
+  double before = bench.value();
+  run(bench, Engine::asynchronous, 256, 4, 60, [&](const Epoch&) {
+    const double after = bench.value();
+    CHECK(after <= before * (1 + 1e-12));
+    before = after;
+  });
+  CHECK(before < objective(e, Doubles(40), 0));
+}
+
+TEST_CASE("asynchronous threads keep every weight in its bounds") {
+  Example e = lasso(300, 3, 1.0, 11);  // few weights: threads collide on each
+  e.lam = 0.0, e.lo.assign(3, -0.5), e.hi.assign(3, 0.5);
+  Bench bench(e, e.A.dense_columns());
+  run(bench, Engine::asynchronous, 8, 4, 50, [&](const Epoch&) {
+    for (double x : bench.x) {
+      CHECK(x >= -0.5);
+      CHECK(x <= 0.5);
+    }
+  });
+}
+
+TEST_CASE("a bundle of identical columns is stopped by the joint step, not by luck") {
+  Doubles values;
+  const Doubles column = random_vector(50, 12);
+  for (int j = 0; j < 16; ++j) values.insert(values.end(), column.begin(), column.end());
+  Example e{.A = Matrix<double>(50, 16, values), .y = column};
+  e.lam = 0.1;
+  Bench bench(e, e.A.dense_columns());
+  double before = bench.value();
+  std::int64_t shortened = 0;
+  run(bench, Engine::bundle, 16, 1, 20, [&](const Epoch& epoch) {
+    CHECK(bench.value() <= before * (1 + 1e-14));
+    before = bench.value();
+    shortened += epoch.shortened;
+  });
+  CHECK(shortened > 0);
+  CHECK(before == doctest::Approx(reference(e).objective).epsilon(1e-9));
+}
+
+TEST_CASE("a random order visits every coordinate once per epoch, a cyclic one in order") {
+  Order random(100, false, 1), cyclic(100, true, 1);
+  std::vector<std::int64_t> before;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const auto order = random.next();
+    std::vector<int> seen(100);
+    for (auto k : order) ++seen[at(k)];
+    for (int s : seen) CHECK(s == 1);
+    CHECK_FALSE(std::equal(order.begin(), order.end(), before.begin(), before.end()));
+    before.assign(order.begin(), order.end());
+    std::int64_t next = 0;
+    for (auto k : cyclic.next()) CHECK(k == next++);
+  }
+}

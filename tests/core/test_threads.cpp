@@ -1,0 +1,158 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <numeric>
+#include <stdexcept>
+
+#include "parallel/atomic.hpp"
+#include "parallel/threads.hpp"
+#include "support.hpp"
+
+using namespace testing;
+
+TEST_CASE("a region runs each thread's place once and the caller is thread 0") {
+  for (int threads : {1, 2, 3, 8}) {
+    std::vector<std::atomic<int>> runs(8);
+    const auto caller = std::this_thread::get_id();
+    const int ran = run_region(threads, [&](Team team) {
+      ++runs[at(team.thread)];
+      if (team.thread == 0 && std::this_thread::get_id() != caller) ++runs[0];
+    });
+    CHECK(ran == threads);
+    for (int t = 0; t < 8; ++t) CHECK(runs[at(t)] == (t < threads ? 1 : 0));
+  }
+}
+
+TEST_CASE("what is written before a barrier is seen by all after it") {
+  constexpr int rounds = 500;
+  for (int threads : {2, 4}) {
+    std::vector<int> slots(at(threads));
+    std::atomic<int> wrong{0};
+    run_region(threads, [&](Team team) {
+      for (int round = 1; round <= rounds; ++round) {
+        slots[at(team.thread)] = round;
+        team.barrier.wait();
+        for (int t = 0; t < team.threads; ++t) wrong += slots[at(t)] != round;
+        team.barrier.wait();
+      }
+    });
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("parallel_for runs every chunk once") {
+  for (int threads : {1, 2, 4}) {
+    std::vector<std::atomic<int>> runs(1000);
+    parallel_for(threads, 1000, [&](std::int64_t c) { ++runs[at(c)]; });
+    for (auto& r : runs) CHECK(r == 1);
+    parallel_for(threads, 0, [&](std::int64_t) { FAIL("nothing to run"); });
+  }
+}
+
+TEST_CASE("a region inside a region runs alone and ends") {
+  std::atomic<int> inner{0};
+  run_region(2, [&](Team) {
+    const int ran = run_region(4, [&](Team team) {
+      team.barrier.wait();
+      ++inner;
+    });
+    inner += ran == 1 ? 0 : 1000;
+  });
+  CHECK(inner == 2);
+}
+
+TEST_CASE("regions started by several threads at once all end with the right sums") {
+  std::vector<std::thread> users;
+  std::atomic<int> wrong{0};
+  for (int u = 0; u < 3; ++u)
+    users.emplace_back([&, u] {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        const double sum =
+            sum_rows(2, 40'000, [&](std::int64_t i) { return static_cast<double>(i % (u + 2)); });
+        double expected = 0;
+        for (std::int64_t i = 0; i < 40'000; ++i) expected += static_cast<double>(i % (u + 2));
+        wrong += sum != expected;
+      }
+    });
+  for (auto& user : users) user.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("the first exception reaches the caller and the pool survives it") {
+  for (int guilty : {0, 1, 3})
+    CHECK_THROWS_AS(run_region(4,
+                               [&](Team team) {
+                                 if (team.thread == guilty) throw std::runtime_error("no");
+                               }),
+                    std::runtime_error);
+  CHECK_THROWS_AS(run_region(4, [](Team) { throw std::runtime_error("all"); }), std::runtime_error);
+  std::atomic<int> ran{0};
+  run_region(4, [&](Team) { ++ran; });
+  CHECK(ran == 4);
+}
+
+TEST_CASE("a sum over rows has the same bits for any number of threads") {
+  for (std::int64_t rows : {1, 1023, 1024, 1025, 100'003}) {
+    const Doubles v = random_vector(rows, 21);
+    auto sum = [&](int threads) {
+      return std::bit_cast<std::uint64_t>(
+          sum_rows(threads, rows, [&](std::int64_t i) { return v[at(i)]; }));
+    };
+    for (int threads : {2, 3, 4, 8}) CHECK(sum(threads) == sum(1));
+  }
+}
+
+TEST_CASE("slabs cover the rows in order, however many there are") {
+  for (std::int64_t rows : {1, 499, 500, 1001, 8000, 1'000'000}) {
+    const Slabs slabs(rows);
+    std::int64_t end = 0;
+    for (int s = 0; s < slabs.count(); ++s) {
+      CHECK(slabs[s].begin == end);
+      end = slabs[s].end;
+    }
+    CHECK(end == rows);
+  }
+}
+
+TEST_CASE("no atomic add is lost") {
+  double sum = 0, clipped = 0;
+  run_region(4, [&](Team) {
+    for (int i = 0; i < 5000; ++i) {
+      atomic_add(sum, 1.0);
+      atomic_change(clipped, [](double old) { return std::min(old + 1.0, 100.0); });
+    }
+  });
+  CHECK(sum == 20'000);
+  CHECK(clipped == 100);
+}
+
+TEST_CASE("a chosen number of threads is the default until it is forgotten") {
+  const int usual = default_threads();
+  CHECK(usual >= 1);
+  set_default_threads(3);
+  CHECK(default_threads() == 3);
+  set_default_threads(0);
+  CHECK(default_threads() == usual);
+}
+
+// ThreadSanitizer itself cannot start threads in the child of a process that has several.
+#if !defined(__SANITIZE_THREAD__)
+TEST_CASE("a forked child gets threads of its own") {
+  run_region(2, [](Team) {});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> ran{0};
+    run_region(2, [&](Team team) {
+      team.barrier.wait();
+      ++ran;
+    });
+    _exit(ran == 2 ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+#endif

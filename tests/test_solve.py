@@ -1,0 +1,677 @@
+"""`solve` finds the minimum of F, proves it, and says truthfully how it ended."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import shotgun
+from conftest import Data, make_data
+from reference import Reference
+
+ENGINES = ("shooting", "bundle", "block", "asynchronous", "auto")
+N, D = 40, 12
+
+
+def weights(n: int = N) -> Any:
+    """Unequal sample weights, some of them zero."""
+    w = np.random.default_rng(1).uniform(0.2, 3.0, n)
+    w[::7] = 0.0
+    return w
+
+
+def offset(n: int = N) -> Any:
+    return np.random.default_rng(2).normal(0.0, 0.5, n)
+
+
+def factors(d: int = D) -> Any:
+    """Free, excluded and unequally penalised features."""
+    pf = np.random.default_rng(3).uniform(0.3, 2.0, d)
+    pf[[1, 6]] = 0.0
+    pf[[2, d - 1]] = np.inf
+    return pf
+
+
+def box(d: int = D) -> Any:
+    """Bounds of every kind: none, one side, both, a fixed value, zero outside."""
+    lo, hi = np.full(d, -np.inf), np.full(d, np.inf)
+    lo[0], hi[3] = -0.1, 0.1
+    lo[4], hi[4] = -0.2, 0.3
+    lo[5], hi[5] = 0.05, 0.4
+    lo[7] = hi[7] = -0.15
+    return lo, hi
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "intercept": {"fit_intercept": True},
+    "weights": {"weights": weights()},
+    "offset": {"offset": offset()},
+    "factors": {"penalty_factor": factors()},
+    "l2": {"l2": 3.0},
+    "nonnegative": {"bounds": (0.0, None)},
+    "narrow": {"bounds": (-0.2, 0.3)},
+    "box": {"bounds": box()},
+    "standardize": {"standardize": True},
+    "standardize, intercept": {"standardize": True, "fit_intercept": True},
+    "intercept, weights": {"fit_intercept": True, "weights": weights()},
+    "intercept, offset": {"fit_intercept": True, "offset": offset()},
+    "intercept, factors": {"fit_intercept": True, "penalty_factor": factors()},
+    "intercept, box": {"fit_intercept": True, "bounds": box()},
+    "factors, l2": {"penalty_factor": factors(), "l2": 1.0},
+    "factors, narrow": {"penalty_factor": factors(), "bounds": (-0.2, 0.3)},
+    "weights, standardize": {"weights": weights(), "standardize": True},
+    "everything": {
+        "fit_intercept": True,
+        "standardize": True,
+        "weights": weights(),
+        "offset": offset(),
+        "penalty_factor": factors(),
+        "l2": 0.5,
+        "bounds": (-0.25, 0.5),
+    },
+    "everything unbounded": {
+        "fit_intercept": True,
+        "standardize": True,
+        "weights": weights(),
+        "offset": offset(),
+        "penalty_factor": factors(),
+    },
+}
+
+
+def assert_optimal(fit: Any, reference: Reference, tol: float) -> None:
+    """x is feasible, F is what F(x) is, within tol of the minimum, and the gap covers the rest."""
+    best = reference.objective(reference.solve())
+    v = reference.inner(fit.x, fit.intercept)
+    rounding = 1e-12 * (1 + abs(best))
+    assert (v >= reference.lo - rounding).all()
+    assert (v <= reference.hi + rounding).all()
+    if not reference.intercept:
+        assert fit.intercept == pytest.approx(-reference.mean @ fit.x, abs=rounding)
+    here = reference.objective(v)
+    assert fit.objective == pytest.approx(here, abs=rounding)
+    assert fit.status == "converged"
+    assert fit.gap <= fit.tolerance
+    assert here - best >= -rounding
+    assert fit.gap >= here - best - 1e-14 * (1 + abs(best))
+    assert fit.tolerance == pytest.approx(tol * reference.objective(reference.null()), rel=1e-6)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_the_minimum_is_found_and_the_gap_covers_the_error(
+    name: str, loss: str, engine: str, sparse: bool
+) -> None:
+    data = make_data(N, D, loss, rank=2, density=0.6 if sparse else 1.0)
+    A = sp.csc_matrix(data.A) if sparse else data.A
+    options = OPTIONS[name]
+    for lam, working_set in itertools.product((data.lam_max / 3, data.lam_max / 30), (True, False)):
+        fit = shotgun.solve(
+            A, data.y, lam, loss, engine=engine, working_set=working_set, tol=1e-7, **options
+        )
+        assert_optimal(fit, Reference.of(data.A, data.y, lam, loss, **options), 1e-7)
+        assert fit.certificate == ("gradient" if half_free(options) else "gap")
+
+
+def half_free(options: Any) -> bool:
+    """A feature without penalty and bounded on one side only: no scaling makes a dual feasible."""
+    if "penalty_factor" not in options or "bounds" not in options:
+        return False
+    lo, hi = (np.broadcast_to(b, D) for b in options["bounds"])
+    free = options["penalty_factor"] == 0
+    return bool((free & (np.isfinite(lo) != np.isfinite(hi))).any())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("working_set", [True, False])
+def test_more_features_than_samples(engine: str, loss: str, working_set: bool) -> None:
+    data = make_data(30, 150, loss, rank=3, seed=5)
+    lam = data.lam_max / 5
+    for options in ({}, {"fit_intercept": True, "standardize": True}):
+        fit = shotgun.solve(
+            data.A, data.y, lam, loss, engine=engine, working_set=working_set, **options
+        )
+        assert_optimal(fit, Reference.of(data.A, data.y, lam, loss, **options), 1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("working_set", [True, False])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nonnegative_least_squares_is_lam_0_with_bounds(
+    engine: str, working_set: bool, sparse: bool
+) -> None:
+    data = make_data(60, D, density=0.7 if sparse else 1.0)
+    A = sp.csc_matrix(data.A) if sparse else data.A
+    fit = shotgun.solve(
+        A, data.y, 0.0, bounds=(0.0, None), engine=engine, working_set=working_set, tol=1e-9
+    )
+    assert (fit.x >= 0).all()
+    assert fit.status == "converged"
+    reference = Reference.of(data.A, data.y, 0.0, bounds=(0.0, None))
+    assert fit.objective == pytest.approx(reference.objective(reference.solve()), rel=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": True}, {"weights": weights()}])
+def test_lam_0_is_least_squares_certified_by_the_gradient(engine: str, options: Any) -> None:
+    data = make_data(N, 6)
+    fit = shotgun.solve(data.A, data.y, 0.0, engine=engine, tol=1e-9, **options)
+    assert fit.certificate == "gradient"
+    assert fit.status == "converged"
+    reference = Reference.of(data.A, data.y, 0.0, **options)
+    best = reference.objective(reference.solve())
+    assert fit.objective == pytest.approx(best, rel=1e-7)
+    x = reference.outer(reference.solve())[0]
+    np.testing.assert_allclose(fit.x, x, atol=1e-3 * np.abs(x).max())
+
+
+def test_lam_0_with_l2_is_ridge_certified_by_a_gap() -> None:
+    data = make_data(N, D)
+    fit = shotgun.solve(data.A, data.y, 0.0, l2=2.0, tol=1e-10)
+    assert fit.certificate == "gap"
+    ridge = np.linalg.solve(data.A.T @ data.A + 2 * np.eye(D), data.A.T @ data.y)
+    np.testing.assert_allclose(fit.x, ridge, atol=1e-4)
+    assert_optimal(fit, Reference.of(data.A, data.y, 0.0, l2=2.0), 1e-10)
+
+
+def test_lam_0_within_a_box_is_certified_by_a_gap() -> None:
+    data = make_data(N, D)
+    fit = shotgun.solve(data.A, data.y, 0.0, bounds=(-0.2, 0.2), tol=1e-9)
+    assert fit.certificate == "gap"
+    assert_optimal(fit, Reference.of(data.A, data.y, 0.0, bounds=(-0.2, 0.2)), 1e-9)
+
+
+@pytest.mark.parametrize("lam", [0.0, 1.0])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_infinite_factor_excludes_even_at_lam_0(lam: float, loss: str, engine: str) -> None:
+    data = make_data(N, 6, loss)
+    factor = [1.0, np.inf, 1.0, 1.0, np.inf, 0.0]
+    fit = shotgun.solve(
+        data.A, data.y, lam, loss, penalty_factor=factor, engine=engine, x0=np.ones(6), l2=0.1
+    )
+    assert fit.x[1] == fit.x[4] == 0
+    without = shotgun.solve(
+        data.A[:, [0, 2, 3, 5]], data.y, lam, loss, penalty_factor=[1, 1, 1, 0], l2=0.1
+    )
+    assert fit.objective == pytest.approx(without.objective, abs=fit.gap + without.gap)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": True}, {"standardize": True}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_of_weight_0_is_absent(loss: str, options: Any, sparse: bool) -> None:
+    data = make_data(60, D, loss, density=0.5)
+    w = np.ones(60)
+    w[[0, 7, 30, 59]] = 0.0
+    A = data.A.copy()
+    A[w == 0] *= 1e6  # nothing in an absent row may matter
+    here = w > 0
+    form = sp.csc_matrix if sparse else np.asarray
+    fit = shotgun.solve(form(A), data.y, 1.0, loss, weights=w, tol=1e-9, **options)
+    without = shotgun.solve(form(A[here]), data.y[here], 1.0, loss, tol=1e-9, **options)
+    assert fit.status == without.status == "converged"
+    assert fit.objective == pytest.approx(without.objective, abs=fit.gap + without.gap)
+    assert fit.tolerance == pytest.approx(without.tolerance, rel=1e-9)
+    np.testing.assert_allclose(fit.x, without.x, atol=1e-3)
+    assert shotgun.lambda_max(form(A), data.y, loss, weights=w, **options) == pytest.approx(
+        shotgun.lambda_max(form(A[here]), data.y[here], loss, **options), rel=1e-9
+    )
+
+
+def test_a_weight_of_2_is_the_row_twice() -> None:
+    data = make_data(N, D)
+    rows = np.append(np.arange(N), [3, 5])
+    w = np.ones(N)
+    w[[3, 5]] = 2.0
+    fit = shotgun.solve(data.A, data.y, 1.0, weights=w, tol=1e-9)
+    twice = shotgun.solve(data.A[rows], data.y[rows], 1.0, tol=1e-9)
+    assert fit.objective == pytest.approx(twice.objective, abs=fit.gap + twice.gap)
+
+
+def test_an_offset_is_subtracted_from_y_in_least_squares() -> None:
+    data = make_data(N, D)
+    fit = shotgun.solve(data.A, data.y, 1.0, offset=offset(), tol=1e-9)
+    shifted = shotgun.solve(data.A, data.y - offset(), 1.0, tol=1e-9)
+    assert fit.objective == pytest.approx(shifted.objective, abs=fit.gap + shifted.gap)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scaled_columns_are_features_of_their_own_lambda(
+    loss: str, engine: str, sparse: bool
+) -> None:
+    # The footnote of section 2: columns a_j s_j with one lam are columns a_j with lam / s_j.
+    data = make_data(N, D, loss, density=0.6)
+    s = np.random.default_rng(4).uniform(0.1, 10.0, D)
+    form = sp.csc_matrix if sparse else np.asfortranarray
+    options: dict[str, Any] = {"engine": engine, "tol": 1e-8}
+    scaled = shotgun.solve(form(data.A * s), data.y, 1.0, loss, **options)
+    own = shotgun.solve(form(data.A), data.y, 1.0, loss, penalty_factor=1 / s, **options)
+    assert own.x.any()
+    assert scaled.objective == pytest.approx(own.objective, abs=scaled.gap + own.gap)
+    np.testing.assert_allclose(scaled.x * s, own.x, atol=2e-3)
+
+
+# Warm starts
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_the_answer_is_never_worse_than_x0(name: str, loss: str, engine: str) -> None:
+    data = make_data(N, D, loss)
+    lam, options = data.lam_max / 10, OPTIONS[name]
+    reference = Reference.of(data.A, data.y, lam, loss, **options)
+    start = reference.solve()
+    rng = np.random.default_rng(7)
+    for spread in (0.0, 1e-9, 1e-3, 1.0, 100.0):
+        near = np.clip(start + spread * rng.standard_normal(len(start)), reference.lo, reference.hi)
+        near[np.isinf(reference.lam)] = 0.0
+        x0, intercept = reference.outer(near)
+        begin = reference.objective(reference.inner(x0, intercept))
+        for most in (0, 1, 3):
+            fit = shotgun.solve(
+                data.A, data.y, lam, loss, engine=engine, x0=x0, max_epochs=most, **options
+            )
+            assert fit.objective <= begin + 1e-12 * (1 + abs(begin))
+            v = reference.inner(fit.x, fit.intercept)
+            assert reference.objective(v) == pytest.approx(fit.objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_starting_at_the_solution_takes_no_epoch(engine: str) -> None:
+    data = make_data(N, D)
+    first = shotgun.solve(data.A, data.y, 1.0, engine=engine)
+    again = shotgun.solve(data.A, data.y, 1.0, engine=engine, x0=first.x)
+    assert again.status == "converged"
+    assert again.n_epochs == 0
+    np.testing.assert_array_equal(again.x, first.x)
+
+
+def test_x0_outside_the_bounds_is_moved_inside() -> None:
+    data = make_data(N, D)
+    fit = shotgun.solve(data.A, data.y, 1.0, bounds=(-0.1, 0.1), x0=np.full(D, 5.0), max_epochs=0)
+    np.testing.assert_array_equal(fit.x, 0.1)
+
+
+def test_the_callers_x0_is_not_the_answer_array() -> None:
+    data = make_data(N, D)
+    x0 = np.zeros(D)
+    fit = shotgun.solve(data.A, data.y, 1.0, x0=x0)
+    assert fit.x.any()
+    assert not x0.any()
+    assert not np.shares_memory(fit.x, x0)
+
+
+# How a fit ends
+
+
+@pytest.fixture(scope="module")
+def hard() -> Data:
+    """Strongly correlated columns: thousands of epochs."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((200, 1)) + 0.02 * rng.standard_normal((200, 400))
+    return Data(np.asfortranarray(A), A[:, :20].sum(1) + rng.standard_normal(200), "squared")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("working_set", [True, False])
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_max_epochs_ends_a_fit(hard: Data, engine: str, working_set: bool, most: int) -> None:
+    fit = shotgun.solve(
+        hard.A,
+        hard.y,
+        1e-3 * hard.lam_max,
+        engine=engine,
+        working_set=working_set,
+        max_epochs=most,
+        tol=1e-12,
+    )
+    assert fit.status == "max_epochs"
+    assert fit.n_epochs <= most
+    assert fit.gap > fit.tolerance
+    assert fit.n_updates <= most * hard.A.shape[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("working_set", [True, False])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_deadline_ends_a_fit_in_time(
+    hard: Data, engine: str, working_set: bool, loss: str
+) -> None:
+    y = hard.y if loss == "squared" else np.sign(hard.y)
+    fit = shotgun.solve(
+        hard.A,
+        y,
+        1e-5 * hard.lam_max,
+        loss,
+        engine=engine,
+        working_set=working_set,
+        deadline=0.15,
+        tol=1e-13,
+        max_epochs=10**9,
+    )
+    if fit.status != "precision":  # quick machines may find the last bit in time
+        assert fit.status == "deadline"
+        assert fit.gap > fit.tolerance
+    assert fit.seconds < 0.6
+    best = Reference.of(hard.A, y, 1e-5 * hard.lam_max, loss)
+    assert fit.objective == pytest.approx(best.objective(fit.x), rel=1e-9)
+
+
+def test_a_deadline_of_0_returns_a_valid_point(hard: Data) -> None:
+    fit = shotgun.solve(hard.A, hard.y, 1.0, deadline=0.0)
+    assert fit.status == "deadline"
+    assert np.isfinite(fit.x).all()
+    assert fit.objective <= 0.5 * hard.y @ hard.y * (1 + 1e-12)
+    assert fit.gap >= 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_callback_stops_a_fit(hard: Data, engine: str) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def stop_at_round_2(state: dict[str, Any]) -> bool:
+        seen.append(state)
+        return state["round"] >= 2
+
+    fit = shotgun.solve(
+        hard.A, hard.y, 1e-3 * hard.lam_max, engine=engine, tol=1e-12, callback=stop_at_round_2
+    )
+    assert fit.status == "stopped"
+    assert [state["round"] for state in seen] == [0, 1, 2]
+    assert fit.objective == seen[-1]["objective"]
+    assert fit.gap == seen[-1]["gap"]
+
+
+def test_a_callback_is_told_what_the_design_promises(hard: Data) -> None:
+    seen: list[dict[str, Any]] = []
+    fit = shotgun.solve(hard.A, hard.y, 0.1 * hard.lam_max, callback=seen.append, trace=True)
+    assert fit.status == "converged"
+    assert {"round", "epoch", "objective", "gap", "working_set", "P", "seconds"} <= set(seen[0])
+    assert seen == fit.trace or str(seen) == str(fit.trace)  # NaN != NaN in rho
+    assert seen[-1]["epoch"] == fit.n_epochs
+    assert seen[-1]["gap"] <= fit.tolerance
+
+
+def test_only_a_true_answer_of_the_callback_stops() -> None:
+    data = make_data(N, D)
+    for answer in (None, False, 0, "", []):
+        assert (
+            shotgun.solve(data.A, data.y, 1.0, callback=lambda _, a=answer: a).status == "converged"
+        )
+    for answer in (True, 1, "yes"):
+        assert (
+            shotgun.solve(data.A, data.y, 1.0, callback=lambda _, a=answer: a).status == "stopped"
+        )
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("round 1"), KeyboardInterrupt(), SystemExit(3)]
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_exception_in_the_callback_is_raised_as_it_is(
+    hard: Data, engine: str, error: BaseException
+) -> None:
+    rounds: list[int] = []
+
+    def fail(state: dict[str, Any]) -> None:
+        rounds.append(state["round"])
+        if state["round"] == 1:
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        shotgun.solve(hard.A, hard.y, 1e-3 * hard.lam_max, engine=engine, callback=fail, tol=1e-12)
+    assert caught.value is error
+    assert rounds == [0, 1]
+
+
+def test_a_fit_may_be_made_inside_a_callback() -> None:
+    data = make_data(N, D)
+    inner: list[Any] = []
+    plain = shotgun.solve(data.A, data.y, 1.0)
+    outer = shotgun.solve(
+        data.A,
+        data.y,
+        1.0,
+        callback=lambda _: inner.append(shotgun.solve(data.A, data.y, 1.0).x),
+    )
+    np.testing.assert_array_equal(outer.x, plain.x)
+    for x in inner:
+        np.testing.assert_array_equal(x, plain.x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("working_set", [True, False])
+def test_tol_0_ends_at_the_precision_of_float64(engine: str, loss: str, working_set: bool) -> None:
+    data = make_data(N, D, loss)
+    lam = data.lam_max / 10
+    fit = shotgun.solve(data.A, data.y, lam, loss, engine=engine, working_set=working_set, tol=0.0)
+    assert fit.status == "precision"
+    assert fit.tolerance == 0
+    reference = Reference.of(data.A, data.y, lam, loss)
+    best = reference.objective(reference.solve())
+    assert fit.objective == pytest.approx(best, rel=1e-14)
+    assert fit.gap > 0
+    assert fit.gap >= reference.objective(fit.x) - best - 1e-15 * best
+    assert fit.n_epochs < 10_000
+
+
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "auto"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("tol", [1e-8, 1e-10, 1e-12])
+def test_tight_tolerances_are_reached(engine: str, loss: str, tol: float) -> None:
+    data = make_data(N, D, loss)
+    fit = shotgun.solve(data.A, data.y, data.lam_max / 10, loss, engine=engine, tol=tol)
+    assert fit.status == "converged"
+    assert_optimal(fit, Reference.of(data.A, data.y, data.lam_max / 10, loss), tol)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("working_set", [True, False])
+def test_f_never_increases(hard: Data, engine: str, loss: str, working_set: bool) -> None:
+    for data in (hard, make_data(100, 300, loss, rank=5)):
+        y = data.y if loss == "squared" else np.sign(data.y)
+        fit = shotgun.solve(
+            data.A,
+            y,
+            0.02 * data.lam_max,
+            loss,
+            engine=engine,
+            working_set=working_set,
+            trace=True,
+            tol=1e-5,
+            max_epochs=2000,
+        )
+        objectives = np.array([row["objective"] for row in fit.trace])
+        assert len(objectives) > 2
+        assert (np.diff(objectives) <= 1e-13 * np.abs(objectives[:-1])).all()
+        assert objectives[-1] == fit.objective
+        assert objectives[-1] < objectives[0]
+
+
+@pytest.mark.parametrize("working_set", [True, False])
+def test_every_gap_of_the_trace_covers_its_error(working_set: bool) -> None:
+    for loss in ("squared", "logistic"):
+        data = make_data(N, 100, loss, rank=3)
+        lam = data.lam_max / 20
+        reference = Reference.of(data.A, data.y, lam, loss)
+        best = reference.objective(reference.solve())
+        fit = shotgun.solve(data.A, data.y, lam, loss, working_set=working_set, trace=True)
+        assert len(fit.trace) > 2
+        for row in fit.trace:
+            assert row["gap"] >= row["objective"] - best - 1e-14 * best
+
+
+def test_the_trace_is_empty_unless_asked_for() -> None:
+    data = make_data(N, D)
+    assert shotgun.solve(data.A, data.y, 1.0).trace == []
+
+
+def test_the_trace_counts_rounds_epochs_and_updates(hard: Data) -> None:
+    fit = shotgun.solve(hard.A, hard.y, 0.01 * hard.lam_max, trace=True)
+    assert [row["round"] for row in fit.trace] == list(range(fit.n_rounds + 1))
+    for name in ("epoch", "updates", "seconds"):
+        assert (np.diff([row[name] for row in fit.trace]) >= 0).all()
+    assert fit.trace[-1]["updates"] == fit.n_updates
+    assert fit.trace[-1]["epoch"] == fit.n_epochs
+
+
+# lambda_max and F0
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_lambda_max_separates_zeros_from_nonzeros(name: str, loss: str, sparse: bool) -> None:
+    data = make_data(N, D, loss, density=0.6 if sparse else 1.0)
+    A = sp.csc_matrix(data.A) if sparse else data.A
+    options = OPTIONS[name]
+    penalised = np.asarray(options.get("penalty_factor", np.ones(D))) > 0
+    rest = np.clip(0.0, *(options.get("bounds", (-np.inf, np.inf))))
+    rest = np.broadcast_to(np.where(np.isnan(rest), 0.0, rest), D)
+    lam_max = shotgun.lambda_max(A, data.y, loss, **options)
+    assert lam_max > 0
+    for lam in (lam_max * (1 + 1e-9), 2 * lam_max):
+        fit = shotgun.solve(A, data.y, lam, loss, tol=1e-9, **options)
+        np.testing.assert_allclose(fit.x[penalised], rest[penalised], atol=1e-6)
+    below = shotgun.solve(A, data.y, 0.98 * lam_max, loss, tol=1e-9, **options)
+    assert np.abs(below.x - rest)[penalised].max() > 1e-5
+
+
+def test_lambda_max_of_least_squares_is_the_largest_correlation() -> None:
+    data = make_data(N, D)
+    assert shotgun.lambda_max(data.A, data.y) == pytest.approx(np.abs(data.A.T @ data.y).max())
+    centred = data.y - data.y.mean()
+    assert shotgun.lambda_max(data.A, data.y, fit_intercept=True) == pytest.approx(
+        np.abs(data.A.T @ centred).max()
+    )
+
+
+@pytest.mark.parametrize("working_set", [True, False])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_at_lambda_max_the_answer_is_exactly_zero_without_an_epoch(
+    engine: str, working_set: bool
+) -> None:
+    data = make_data(N, D)
+    lam = shotgun.lambda_max(data.A, data.y) * (1 + 1e-12)
+    fit = shotgun.solve(data.A, data.y, lam, engine=engine, working_set=working_set)
+    assert (fit.status, fit.n_epochs) == ("converged", 0)
+    np.testing.assert_array_equal(fit.x, 0.0)
+    assert fit.objective == pytest.approx(0.5 * data.y @ data.y)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_tolerance_is_tol_times_f_at_zero_with_the_free_part_at_its_best(
+    name: str, loss: str
+) -> None:
+    data = make_data(N, D, loss)
+    options = OPTIONS[name]
+    fit = shotgun.solve(data.A, data.y, 1.0, loss, tol=1e-3, x0=np.full(D, 0.1), **options)
+    reference = Reference.of(data.A, data.y, 1.0, loss, **options)
+    assert fit.tolerance == pytest.approx(1e-3 * reference.objective(reference.null()), rel=1e-8)
+
+
+def test_f0_of_least_squares_with_an_intercept_is_the_variance() -> None:
+    data = make_data(N, D)
+    y = data.y + 100
+    fit = shotgun.solve(data.A, y, 1.0, fit_intercept=True, tol=1e-3)
+    assert fit.tolerance == pytest.approx(1e-3 * 0.5 * ((y - y.mean()) ** 2).sum())
+
+
+# Hard cases
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("lam", [0.0, 1e-12, 1e-6, 1e-3])
+def test_separable_logistic_ends(engine: str, fit_intercept: bool, lam: float) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((N, 5))
+    y = np.sign(A @ [1, 2, 0, 0, -1])
+    fit = shotgun.solve(
+        A, y, lam, "logistic", engine=engine, fit_intercept=fit_intercept, max_epochs=3000
+    )
+    assert np.isfinite(fit.x).all()
+    assert np.isfinite(fit.objective)
+    assert 0 <= fit.objective < 0.1 * N * np.log(2)
+    assert (
+        fit.gap <= max(fit.objective * (1 + 1e-9), fit.tolerance) or fit.certificate == "gradient"
+    )
+    assert fit.status in ("converged", "max_epochs", "precision")
+    if lam >= 1e-3:
+        assert fit.status == "converged"
+
+
+def test_separable_logistic_with_one_class_per_sign_of_a_feature_ends() -> None:
+    A = np.linspace(-1, 1, 20)[:, None]
+    fit = shotgun.solve(A, np.sign(A[:, 0]), 0.0, "logistic", max_epochs=500)
+    assert np.isfinite(fit.x).all()
+    assert fit.objective < 1e-2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_identical_columns_are_solved(engine: str) -> None:
+    rng = np.random.default_rng(0)
+    column = rng.standard_normal(N)
+    A = np.asfortranarray(np.tile(column[:, None], 64))
+    y = column + 0.1 * rng.standard_normal(N)
+    fit = shotgun.solve(A, y, 1.0, engine=engine, P=64)
+    one = shotgun.solve(column[:, None], y, 1.0, tol=1e-12)
+    assert fit.status == "converged"
+    assert fit.x.sum() == pytest.approx(one.x[0], abs=1e-3)
+    assert fit.objective == pytest.approx(one.objective, abs=fit.gap + one.gap)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_one_sample_and_one_feature_are_enough(engine: str, loss: str) -> None:
+    if loss == "squared":
+        fit = shotgun.solve([[2.0]], [3.0], 1.0, engine=engine)
+        assert fit.x[0] == pytest.approx(1.25, rel=1e-3)  # (2 * 3 - 1) / 4
+    else:
+        fit = shotgun.solve([[2.0], [-2.0]], [1, 0], 1.0, loss, engine=engine, tol=1e-9)
+        # 2 log(1 + exp(-2x)) + x has its minimum where 4 / (1 + exp(2x)) = 1.
+        assert fit.x[0] == pytest.approx(np.log(3) / 2, rel=1e-3)
+
+
+def test_screened_features_are_zero_in_every_solution() -> None:
+    data = make_data(50, 400, rank=2)
+    lam = data.lam_max / 3
+    fit = shotgun.solve(data.A, data.y, lam, tol=1e-9)
+    assert fit.n_screened > 300
+    exact = shotgun.solve(data.A, data.y, lam, tol=1e-12, working_set=False)
+    assert (exact.x != 0).sum() <= 400 - fit.n_screened
+
+
+def test_the_same_call_gives_the_same_bits_and_seeds_matter() -> None:
+    data = make_data(60, 80, rank=4)
+    first = shotgun.solve(data.A, data.y, 1.0, engine="shooting", seed=1)
+    np.testing.assert_array_equal(
+        first.x, shotgun.solve(data.A, data.y, 1.0, engine="shooting", seed=1).x
+    )
+    other = shotgun.solve(data.A, data.y, 1.0, engine="shooting", seed=2)
+    assert (first.x != other.x).any()
+    assert other.objective == pytest.approx(first.objective, abs=first.gap + other.gap)
+
+
+def test_a_solution_is_frozen_and_prints_its_certificate() -> None:
+    data = make_data(N, D)
+    fit = shotgun.solve(data.A, data.y, 1.0)
+    assert "gap=" in repr(fit)
+    assert "converged" in repr(fit)
+    with pytest.raises(AttributeError):
+        fit.gap = 0.0  # type: ignore[misc]
