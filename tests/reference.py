@@ -134,9 +134,8 @@ class Reference:
         return float(max(np.max(-up, initial=0.0), np.max(down, initial=0.0)))
 
     def null(self) -> Vector:
-        """x = 0 within the bounds; the intercept and the free (factor 0) weights at their best."""
-        held = (self.lam > 0) | (self.l2 > 0) | np.isfinite(self.lo) | np.isfinite(self.hi)
-        held |= not self.some_lam
+        """x = 0 within the bounds; the intercept and the weights of factor 0 at their best."""
+        held = (self.lam > 0) | (not self.some_lam)
         if self.intercept:
             held[-1] = False
         at = np.clip(0.0, self.lo, self.hi)

@@ -13,7 +13,7 @@ import shotgun
 from conftest import make_data
 from reference import Reference
 
-DETERMINISTIC = ("shooting", "bundle", "block", "auto")
+DETERMINISTIC = ("shooting", "bundle", "block", "newton", "auto")
 ENGINES = (*DETERMINISTIC, "asynchronous")
 
 
@@ -22,8 +22,8 @@ def large_problem(sparse: bool, loss: str) -> tuple[Any, Any, float]:
     """Large enough that work is worth sharing: several slabs of rows, 10^5 non-zeros and more."""
     rng = np.random.default_rng(0)
     if sparse:
-        n, d = 6000, 2000
-        A = sp.random(n, d, density=0.04, format="csc", rng=rng, data_rvs=rng.standard_normal)
+        n, d = 4000, 1000
+        A = sp.random(n, d, density=0.06, format="csc", rng=rng, data_rvs=rng.standard_normal)
     else:
         n, d = 2000, 200
         A = np.asfortranarray(rng.standard_normal((n, d)) + 0.3 * rng.standard_normal((n, 1)))
@@ -62,7 +62,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
                 n_threads=n_threads,
                 working_set=working_set,
                 tol=1e-4,
-                max_epochs=8,
+                max_epochs=5,
                 trace=True,
             )
             for n_threads in (1, 2, 3, 8)
@@ -108,7 +108,7 @@ def test_the_bits_do_not_depend_on_threads_with_any_option(
             engine=engine,
             n_threads=t,
             tol=1e-4,
-            max_epochs=8,
+            max_epochs=5,
             trace=True,
             **given,
         )

@@ -489,7 +489,7 @@ def test_every_sparse_layout_gives_the_same_bits(name: str, shape: tuple[int, in
     assert fit.objective == expected.objective
 
 
-@pytest.mark.parametrize("engine", ["shooting", "block"])
+@pytest.mark.parametrize("engine", ["shooting", "block", "newton"])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_sparse_and_dense_are_the_same_problem(engine: str, loss: str) -> None:
     data = make_data(100, 40, loss, density=0.3)
@@ -565,7 +565,7 @@ def freeze(A: Any) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "asynchronous"])
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton", "asynchronous"])
 @pytest.mark.parametrize("options", [{}, {"standardize": True, "fit_intercept": True}])
 def test_input_is_never_written_to(layout: Any, engine: str, options: Any) -> None:
     data = make_data(N, D)
@@ -628,7 +628,7 @@ shotgun.solve(np.eye(100), np.arange(100.0), 1.0)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 lam = shotgun.lambda_max(A, y)
 shotgun.spectral_radius(A, tol=0.1)
-for engine in ("shooting", "bundle", "asynchronous"):
+for engine in ("shooting", "bundle", "newton", "asynchronous"):
     shotgun.solve(A, y, 0.9 * lam, engine=engine, working_set=working_set, max_epochs=2, trace=True)
 grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
 print(grown / size)
@@ -707,7 +707,7 @@ def test_constant_columns_are_left_to_the_intercept(data: Data) -> None:
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "asynchronous"])
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton", "asynchronous"])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_column_scales_from_1e_minus_150_to_1e150_are_one_problem(
@@ -729,7 +729,7 @@ def test_column_scales_from_1e_minus_150_to_1e150_are_one_problem(
 
 @pytest.mark.parametrize("exponent", [-498, -300, -150, 150, 300, 498])
 @pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("engine", ["shooting", "block"])
+@pytest.mark.parametrize("engine", ["shooting", "block", "newton"])
 def test_a_matrix_of_any_scale_is_one_problem(
     exponent: int, standardize: bool, engine: str
 ) -> None:

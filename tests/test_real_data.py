@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 import shotgun
 from conftest import RealData
 
-ENGINES = ("auto", "shooting", "bundle", "block", "asynchronous")
+ENGINES = ("auto", "shooting", "bundle", "block", "newton", "asynchronous")
 
 # Every set with n * d <= 2e7. Quick ones take a second or so for all engines.
 QUICK_REGRESSION = (
@@ -103,8 +103,18 @@ def test_every_engine_ends_certified_with_the_objective_of_scikit_learn(
     assert fit.objective - expected <= fit.gap + 1e-12 * expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("working_set", [True, False], ids=["working set", "plain"])
+@pytest.mark.parametrize(
+    ("engine", "working_set"),
+    [
+        ("auto", True),
+        *(
+            pytest.param(engine, working_set, marks=pytest.mark.slow)
+            for engine in ENGINES
+            for working_set in (True, False)
+            if (engine, working_set) != ("auto", True)
+        ),
+    ],
+)
 def test_the_authors_mug_has_the_minimum_they_state(
     real_data: Callable[[str], RealData], engine: str, working_set: bool
 ) -> None:

@@ -233,7 +233,7 @@ time.sleep(0.2)
     assert run(PROBLEM + busy + relaxed + "\nstop = True\nlooping.join()") == "0 0 0 0"
 
 
-@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "auto"])
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton"])
 def test_fits_in_several_python_threads_at_once_give_the_same_bits(engine: str) -> None:
     A, y = wide_problem(600, 200)
     lams = [50.0, 20.0, 10.0, 5.0] * 4
@@ -257,7 +257,7 @@ def test_asynchronous_fits_in_several_python_threads_at_once_end_certified() -> 
     assert {fit.status for fit in fits} == {"converged"}
 
 
-@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "asynchronous"])
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton", "asynchronous"])
 def test_the_gil_is_released(engine: str) -> None:
     rng = np.random.default_rng(0)
     A = np.asfortranarray(rng.standard_normal((500, 1)) + 0.02 * rng.standard_normal((500, 800)))
@@ -346,11 +346,11 @@ def seconds_to_interrupt(setup: str, call: str, after: float) -> float:
             child.kill()
 
 
-@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "asynchronous"])
+@pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton", "asynchronous"])
 @pytest.mark.parametrize("setup", [SMALL, TINY], ids=["small", "tiny"])
 def test_ctrl_c_stops_a_fit_within_a_fifth_of_a_second(engine: str, setup: str) -> None:
     # 0.2 s is promised; machines that run tests are busy.
-    assert seconds_to_interrupt(setup, PLAIN.format(engine), 0.4) < 0.5
+    assert seconds_to_interrupt(setup, REPEAT.format(PLAIN.format(engine)), 0.4) < 0.5
 
 
 @pytest.mark.parametrize("engine", ["shooting", "block", "auto"])
@@ -370,7 +370,7 @@ def test_ctrl_c_stops_a_fit_on_large_data(engine: str) -> None:
 
 def test_ctrl_c_stops_a_conversion_from_c_order() -> None:
     convert = "shotgun._core.fortran(A, 1)"
-    setup = "A = np.ones((40_000, 5000), dtype=np.float32)"
+    setup = "A = np.ones((20_000, 5000), dtype=np.float32)"
     assert seconds_to_interrupt(setup, REPEAT.format(convert), 0.3) < 0.5
 
 
@@ -398,7 +398,7 @@ def test_ctrl_c_in_the_main_thread_leaves_the_pool_usable() -> None:
             """
             import signal
             expected = fit(n_threads=3)
-            for engine in ("shooting", "bundle", "block", "asynchronous"):
+            for engine in ("shooting", "bundle", "block", "newton", "asynchronous"):
                 signal.setitimer(signal.ITIMER_REAL, 0.2)
                 signal.signal(signal.SIGALRM, signal.default_int_handler)
                 try:

@@ -8,35 +8,65 @@
 
 namespace shotgun {
 
-inline constexpr std::int64_t default_block = 32;
+// About 64 thousand entries of A between two barriers, and a Gram matrix that pays for itself
+// within a few epochs: it costs P/2 products per column, where an epoch costs two.
+inline std::int64_t default_block(std::int64_t rows) {
+  return std::clamp<std::int64_t>(65536 / std::max<std::int64_t>(1, rows), 8, 32);
+}
+
+// The Gram matrices of the blocks, kept from shot to shot while the packed columns only grow.
+struct GramCache {
+  std::int64_t P = 0, columns = 0;  // block size, and how many columns are done
+  std::vector<double> values;
+};
 
 template <Columns C>
 class Block {
  public:
   using Model = Quadratic<C>;
 
-  // Makes the Gram matrices of all blocks, in parallel over blocks.
-  Block(Model& model, std::int64_t P, int threads, Watch& watch)
-      : model_(model),
-        P_(std::min<std::int64_t>(P, model.A.count())),
-        slabs_(model.A.rows()),
-        threads_(threads) {
+  // Makes the Gram matrices that the cache lacks, in parallel over blocks.
+  Block(Model& model, std::int64_t P, GramCache& cache, int threads, Watch& watch)
+      : model_(model), P_(P), slabs_(model.A.rows()), threads_(threads), gram_(cache.values) {
     const std::int64_t count = model.A.count();
     blocks_ = (count + P_ - 1) / P_;
-    gram_.resize(static_cast<std::size_t>(count * P_));
+    const std::int64_t done =
+        cache.P == P_ ? cache.columns / P_ : 0;  // a part-filled block is redone
+    gram_.resize(static_cast<std::size_t>(blocks_ * P_ * P_));
     for (auto& buffer : partial_) buffer.resize(static_cast<std::size_t>(slabs_.count() * P_));
     nonzeros_ = count_nonzeros(model.A) / static_cast<double>(count);
-    const double work = static_cast<double>(gram_.size()) * nonzeros_ / 2;
+    const double work =
+        static_cast<double>(blocks_ - done) * static_cast<double>(P_ * P_) * nonzeros_ / 2;
     watch.saw_threads(
-        parallel_for(worthwhile_threads(threads_, work), blocks_, [&](std::int64_t b) {
+        parallel_for(worthwhile_threads(threads_, work), blocks_ - done, [&](std::int64_t b) {
           if (watch.stopped()) return;
-          fill_gram(b);
+          fill_gram(done + b);
           watch.poll();
         }));
+    lists_.resize(static_cast<std::size_t>(blocks_));
+    wake();
+    cache.P = P_;
+    cache.columns = watch.stopped() ? 0 : count;
   }
   std::int64_t P() const { return P_; }
   // Epochs without progress after which there is none to be made.
   static std::int64_t patience() { return 1; }
+
+  // From now on all columns take part in a sweep; or only those whose weight is not at rest at
+  // zero.
+  void wake() {
+    for (std::int64_t b = 0; b < blocks_; ++b) {
+      auto& list = lists_[static_cast<std::size_t>(b)];
+      list.resize(static_cast<std::size_t>(size(b)));
+      std::iota(list.begin(), list.end(), first(b));
+    }
+  }
+  void rest(std::span<const double> x) {
+    for (auto& list : lists_)
+      std::erase_if(list, [&](std::int64_t k) {
+        return x[static_cast<std::size_t>(k)] == 0 && coordinate(k).penalty.lam > 0;
+      });
+  }
 
   // `epochs` sweeps over all blocks, first to last. One barrier per block: each thread owns slabs
   // of rows, repeats the small solve by itself, updates its rows of g and at once takes its part of
@@ -47,11 +77,10 @@ class Block {
     const int threads = per_block > 4e3 ? threads_ : 1;
     halt_[0] = halt_[1] = false;
     const int ran = run_region(std::min(threads, slabs_.count()), [&](Team team) {
-      Local local{{x.begin(), x.end()},
-                  model_.running,
-                  std::vector<double>(static_cast<std::size_t>(P_)),
-                  std::vector<double>(static_cast<std::size_t>(P_)),
-                  {}};
+      const auto size = static_cast<std::size_t>(P_);
+      Local local{{x.begin(), x.end()},      model_.running,
+                  std::vector<double>(size), std::vector<double>(size),
+                  std::vector<double>(size), {}};
       const std::int64_t steps = blocks_ * epochs;
       accumulate(team, 0, 0);
       for (std::int64_t step = 0; step < steps; ++step) {
@@ -82,7 +111,7 @@ class Block {
   struct Local {
     std::vector<double> x;
     typename Model::Running running;
-    std::vector<double> gradient, delta;
+    std::vector<double> gradient, delta, step;
     Epoch epoch;
   };
 
@@ -95,12 +124,14 @@ class Block {
     const std::int64_t k0 = first(b), count = size(b), n = model_.A.rows();
     std::vector<double> column(static_cast<std::size_t>(n));
     double* Q = gram(b);
+    std::vector<std::int64_t> list;
     for (std::int64_t k = 0; k < count; ++k) {
       const double one = 1.0;
-      model_.A.add_axpys(k0 + k, 1, &one, model_.h, column.data(), {0, n});
+      list.push_back(k0 + k);
+      model_.A.add_axpys({&list.back(), 1}, &one, model_.h, column.data(), {0, n});
       double* row = Q + k * P_;
       std::fill_n(row, P_, 0.0);
-      model_.A.add_dots(k0, k + 1, column.data(), row, {0, n});
+      model_.A.add_dots(list, column.data(), row, {0, n});
       const Coordinate& c = coordinate(k0 + k);
       for (std::int64_t l = 0; l <= k; ++l) {
         const Coordinate& e = coordinate(k0 + l);
@@ -114,66 +145,71 @@ class Block {
   }
 
   void accumulate(Team team, std::int64_t b, int turn) {
+    const auto& list = lists_[static_cast<std::size_t>(b)];
     const Range slabs = share(slabs_.count(), team.thread, team.threads);
     for (auto s = slabs.begin; s < slabs.end; ++s) {
       double* out = partial_[turn].data() + s * P_;
-      std::fill_n(out, size(b), 0.0);
-      model_.A.add_dots(first(b), size(b), model_.g.data(), out, slabs_[s]);
+      std::fill_n(out, list.size(), 0.0);
+      model_.A.add_dots(list, model_.g.data(), out, slabs_[s]);
     }
   }
 
   // Coordinate descent on the block's own quadratic, until its updates are small beside the first
   // sweep's or a few sweeps have been made: the next epoch corrects what is left.
   void solve(std::int64_t b, int turn, Local& local) {
-    const std::int64_t k0 = first(b), count = size(b);
-    for (std::int64_t l = 0; l < count; ++l) {
+    const auto& list = lists_[static_cast<std::size_t>(b)];
+    for (std::size_t l = 0; l < list.size(); ++l) {
       double sum = 0;
       for (int s = 0; s < slabs_.count(); ++s)
-        sum += partial_[turn][static_cast<std::size_t>(s * P_ + l)];
-      local.gradient[static_cast<std::size_t>(l)] = model_.centre(k0 + l, sum, local.running);
-      local.delta[static_cast<std::size_t>(l)] = 0;
+        sum += partial_[turn][static_cast<std::size_t>(s * P_) + l];
+      local.gradient[place(b, list[l])] = model_.centre(list[l], sum, local.running);
     }
+    std::fill(local.delta.begin(), local.delta.end(), 0.0);
     double before = 0;
     constexpr int sweeps = 4;
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (int again = 0; again < sweeps; ++again) {
       const double decrease = inner_sweep(b, local);
       local.epoch.decrease += decrease;
-      if (sweep == 0) before = decrease;
+      if (again == 0) before = decrease;
       if (decrease <= 1e-3 * before) break;
     }
-    for (std::int64_t l = 0; l < count; ++l)
-      local.running.move(coordinate(k0 + l), local.delta[static_cast<std::size_t>(l)]);
-    local.epoch.updates += count;
+    for (std::size_t l = 0; l < list.size(); ++l) {
+      const Coordinate& c = coordinate(list[l]);
+      const double delta = local.delta[place(b, list[l])];
+      local.running.move(c, delta);
+      local.step[l] = delta * c.inv_scale;
+    }
+    local.epoch.updates += static_cast<std::int64_t>(list.size());
   }
 
   double inner_sweep(std::int64_t b, Local& local) {
-    const std::int64_t k0 = first(b), count = size(b);
     double decrease = 0;
-    for (std::int64_t l = 0; l < count; ++l) {
-      double& x = local.x[static_cast<std::size_t>(k0 + l)];
-      const double gradient = local.gradient[static_cast<std::size_t>(l)];
-      const Coordinate& c = coordinate(k0 + l);
+    for (std::int64_t k : lists_[static_cast<std::size_t>(b)]) {
+      const Coordinate& c = coordinate(k);
+      double& x = local.x[static_cast<std::size_t>(k)];
+      const double gradient = local.gradient[place(b, k)];
       const double delta = update(c.penalty, x, gradient, c.beta);
       if (delta == 0) continue;
       decrease -= coordinate_change(c.penalty, x, delta, gradient, c.beta);
       x += delta;
-      local.delta[static_cast<std::size_t>(l)] += delta;
-      const double* row = gram(b) + l * P_;
-      for (std::int64_t m = 0; m < count; ++m)
+      local.delta[place(b, k)] += delta;
+      const double* row = gram(b) + static_cast<std::int64_t>(place(b, k)) * P_;
+      for (std::int64_t m = 0; m < P_; ++m)
         local.gradient[static_cast<std::size_t>(m)] += delta * row[m];
     }
     return decrease;
   }
 
-  void apply(Team team, std::int64_t b, Local& local) {
-    for (std::int64_t l = 0; l < size(b); ++l)
-      local.delta[static_cast<std::size_t>(l)] *= coordinate(first(b) + l).inv_scale;
+  void apply(Team team, std::int64_t b, const Local& local) {
     const Range slabs = share(slabs_.count(), team.thread, team.threads);
     for (auto s = slabs.begin; s < slabs.end; ++s)
-      model_.A.add_axpys(first(b), size(b), local.delta.data(), model_.h, model_.g.data(),
-                         slabs_[s]);
+      model_.A.add_axpys(lists_[static_cast<std::size_t>(b)], local.step.data(), model_.h,
+                         model_.g.data(), slabs_[s]);
   }
 
+  std::size_t place(std::int64_t b, std::int64_t k) const {
+    return static_cast<std::size_t>(k - first(b));
+  }
   const Coordinate& coordinate(std::int64_t k) const {
     return model_.coordinates[static_cast<std::size_t>(k)];
   }
@@ -183,7 +219,8 @@ class Block {
   Slabs slabs_;
   int threads_;
   double nonzeros_ = 0;  // average per column
-  std::vector<double> gram_;
+  std::vector<double>& gram_;
+  std::vector<std::vector<std::int64_t>> lists_;  // per block, the columns that take part
   std::vector<double> partial_[2];
   bool halt_[2] = {false, false};
 };

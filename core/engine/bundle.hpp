@@ -27,7 +27,7 @@ class TouchedRows {
       if (m.delta == 0) continue;
       const double step = m.delta * coordinates[static_cast<std::size_t>(m.k)].inv_scale;
       if constexpr (C::dense) {
-        A_.add_axpys(m.k, 1, &step, nullptr, dz_.data(), rows);
+        A_.add_axpys({&m.k, 1}, &step, nullptr, dz_.data(), rows);
       } else {
         A_.visit(m.k, rows, [&](Row i, double a) {
           const auto at = static_cast<std::size_t>(i);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/block.hpp"
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
 #include "problem/intercept.hpp"
@@ -18,6 +19,7 @@ struct Packed {
   std::vector<Handle<C>> handles;
   std::vector<Coordinate> coordinates;
   std::vector<double> x;
+  GramCache gram;
 };
 
 template <Columns C, Loss L>
@@ -66,21 +68,34 @@ class Point {
   }
 
   // Columns without a copy if `borrow` and they lie in memory, else packed together.
-  Packed<C> fetch(std::vector<Column> which, bool borrow) {
-    Packed<C> packed{.which = std::move(which), .handles = {}, .coordinates = {}, .x = {}};
-    if (!borrow || !A_.borrow(packed.which, packed.handles)) A_.pack(packed.which, packed.handles);
-    for (Column j : packed.which) packed.x.push_back(x(j));
+  Packed<C> fetch(std::span<const Column> which, bool borrow) {
+    Packed<C> packed;
+    extend(packed, which, borrow);
     return packed;
   }
+  // Adds columns; those that are there keep their place and all that is known of them.
+  void extend(Packed<C>& packed, std::span<const Column> which, bool borrow) {
+    if (!borrow || !A_.borrow(which, packed.handles)) A_.pack(which, packed.handles);
+    packed.which.insert(packed.which.end(), which.begin(), which.end());
+    packed.x.clear();
+    for (Column j : packed.which) packed.x.push_back(x(j));
+  }
 
-  // What an engine needs to know of the packed columns under curvature h.
+  // What an engine needs to know of the packed columns under curvature h; for the squared loss h
+  // does not change, so only of those that are new.
   void describe(Packed<C>& packed, const double* h, double total_h) {
+    if (!L::quadratic) {
+      packed.coordinates.clear();
+      packed.gram = {};
+    }
     const C columns(rows(), packed.handles);
+    const auto known = static_cast<std::int64_t>(packed.coordinates.size());
     packed.coordinates.resize(packed.which.size());
     constexpr std::int64_t run = 32;
     parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)),
-                 (columns.count() + run - 1) / run, [&](std::int64_t r) {
-                   for (auto k = r * run; k < std::min(columns.count(), (r + 1) * run); ++k) {
+                 (columns.count() - known + run - 1) / run, [&](std::int64_t r) {
+                   const std::int64_t first = known + r * run;
+                   for (auto k = first; k < std::min(columns.count(), first + run); ++k) {
                      const Column j = packed.which[at(k)];
                      packed.coordinates[at(k)] = make_coordinate(
                          columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
@@ -132,16 +147,13 @@ class Point {
     return t;
   }
 
-  // Takes over the packed weights; packed.which ascends.
+  // Takes over the packed weights.
   void store(const Packed<C>& packed) {
-    std::vector<Column> support;
-    std::set_difference(support_.begin(), support_.end(), packed.which.begin(), packed.which.end(),
-                        std::back_inserter(support));
-    const auto others = static_cast<std::ptrdiff_t>(support.size());
-    for (std::size_t k = 0; k < packed.which.size(); ++k)
-      if ((x_[at(packed.which[k])] = packed.x[k]) != 0) support.push_back(packed.which[k]);
-    std::inplace_merge(support.begin(), support.begin() + others, support.end());
-    support_ = std::move(support);
+    for (std::size_t k = 0; k < packed.which.size(); ++k) x_[at(packed.which[k])] = packed.x[k];
+    support_.insert(support_.end(), packed.which.begin(), packed.which.end());
+    std::sort(support_.begin(), support_.end());
+    support_.erase(std::unique(support_.begin(), support_.end()), support_.end());
+    std::erase_if(support_, [&](Column j) { return x(j) == 0; });
   }
 
   // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
@@ -221,10 +233,11 @@ class Point {
   void add_columns(const Packed<C>& packed, std::span<const double> steps,
                    std::vector<double>& v) const {
     const C columns(rows(), packed.handles);
+    const std::vector<std::int64_t> list = first_columns(columns.count());
     const Slabs slabs(rows());
     parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)), slabs.count(),
                  [&](std::int64_t s) {
-                   columns.add_axpys(0, columns.count(), steps.data(), nullptr, v.data(), slabs[s]);
+                   columns.add_axpys(list, steps.data(), nullptr, v.data(), slabs[s]);
                  });
   }
   std::vector<double> change_of_z(const Packed<C>& packed, std::span<const double> goal,

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "certify/dual.hpp"
+#include "engine/anderson.hpp"
 #include "engine/asynchronous.hpp"
 #include "engine/block.hpp"
 #include "engine/bundle.hpp"
@@ -71,8 +72,9 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
 }
 
 template <class Model>
-Shot descend(Model& model, Engine engine, std::span<double> x, const Options& options,
-             double target, std::int64_t most, Effort& effort, Watch& watch) {
+Shot descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
+             const Options& options, double target, std::int64_t most, Effort& effort,
+             Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
   Guard guard(model.A, model.coordinates, model.curvatures(), options);
@@ -85,8 +87,11 @@ Shot descend(Model& model, Engine engine, std::span<double> x, const Options& op
     return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
   if constexpr (Model::exact) {
     if (engine == Engine::newton) return run(Newton(model, threads));
-    if (engine == Engine::block)
-      return run(Block(model, options.P > 0 ? options.P : default_block, threads, watch));
+    if (engine == Engine::block) {
+      const std::int64_t P =
+          std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());
+      return run(Anderson(model, Block(model, P, gram, threads, watch), threads));
+    }
   }
   return run(Shooting(model, order));
 }
@@ -104,7 +109,7 @@ Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Opt
     effort.work += 2 * count_nonzeros(model.A);
     if (gap <= target) break;
     std::vector<double> goal = packed.x;
-    shot = descend(model, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
+    shot = descend(model, packed.gram, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
                    std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
     if (point.step_towards(packed, goal, model.constant()) == 0) break;
   }
@@ -118,7 +123,7 @@ Shot shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const 
   point.describe(packed, point.samples().weights(), point.features().total_weight());
   Direct<C, L> model(C(point.rows(), packed.handles), packed.coordinates, point.samples(),
                      point.z(), point.g(), options.threads);
-  return descend(model, engine, packed.x, options, target, most, effort, watch);
+  return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
 }
 
 template <Columns C, Loss L>
@@ -126,11 +131,10 @@ Shot shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Op
                   double target, std::int64_t most, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<C> model = point.newton_model(packed);
-    return descend(model, engine, packed.x, options, target, most, effort, watch);
+    return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
   } else {
-    const bool of_the_paper = options.engine == Engine::shooting ||
-                              options.engine == Engine::bundle ||
-                              options.engine == Engine::asynchronous;
+    const bool of_the_paper =
+        engine == Engine::shooting || engine == Engine::bundle || engine == Engine::asynchronous;
     // Centring moves every z at each update, and an intercept without it converges slowly where
     // columns are far from centred: the model has both for free.
     const bool centred = point.features().standardize() || point.features().intercept();

@@ -42,7 +42,7 @@ Spectrum spectral_radius_columns(Source<C>& A, const Problem& p, const Options& 
   Point<C, Squared> point(A, p.samples, features, options.threads);
   std::vector<Column> all(static_cast<std::size_t>(A.cols()));
   std::iota(all.begin(), all.end(), 0);
-  Packed<C> packed = point.fetch(std::move(all), true);
+  Packed<C> packed = point.fetch(all, true);
   point.describe(packed, p.samples.weights(), features.total_weight());
   SpectralRadius<C> spectrum(C(A.rows(), packed.handles), packed.coordinates, p.samples.weights(),
                              options.threads, options.seed);

@@ -36,6 +36,7 @@ class WorkingSet {
         engine_(choose_engine()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
+    member_.resize(static_cast<std::size_t>(features_.count()));
     for (Column j = 0; j < features_.count(); ++j) {
       const Penalty p = features_.penalty(j);
       if (p.excluded()) continue;
@@ -89,10 +90,10 @@ class WorkingSet {
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
       scanned_ = false;
-      packed_ = point_.fetch(std::move(unpenalised), false);
-      shoot_packed(point_, packed_, engine_, options_, 1e-13 * point_.objective(), 1000, effort_,
-                   watch_);
-      point_.store(packed_);
+      Packed<C> null = point_.fetch(unpenalised, false);
+      shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000,
+                   effort_, watch_);
+      point_.store(null);
       point_.refresh();
     }
     null_objective_ = point_.objective();
@@ -162,7 +163,7 @@ class WorkingSet {
   bool report(const Callback& callback) {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
-    row_.working_set = static_cast<std::int64_t>(working_.size());
+    row_.working_set = static_cast<std::int64_t>(packed_.which.size());
     row_.active = static_cast<std::int64_t>(active_.size());
     row_.P = shot_.P;
     row_.rho = shot_.rho;
@@ -212,46 +213,63 @@ class WorkingSet {
     c_.resize(kept);
   }
 
-  // W = support + free weights + the columns that violate optimality most, twice as many as the
-  // support; everything where no working set is wanted.
+  // Which columns join W: those that want to move most, as many again as W has; first a number that
+  // the data suggest. Everything at once where no working set is wanted, or where A is dense and
+  // tall and a scan costs as much as an epoch.
   void select() {
-    working_.clear();
-    if (!options_.working_set) {
-      working_ = active_;
-      return;
-    }
-    std::vector<std::pair<double, Column>> others;
+    std::vector<std::pair<double, Column>> candidates;
+    const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     for (std::size_t p = 0; p < active_.size(); ++p) {
       const Column j = active_[p];
+      if (in_working_set(j)) continue;
       const Penalty penalty = features_.penalty(j);
-      if (point_.x(j) != 0 || !penalty.scalable())
-        working_.push_back(j);
-      else if (features_.norm2(j) > 0)
-        others.emplace_back(-urgency(penalty, c_[p], features_.norm2(j)), j);
+      const double urgency = urgency_of(penalty, c_[p], features_.norm2(j));
+      if (all || urgency > 0 || point_.x(j) != 0) candidates.emplace_back(-urgency, j);
     }
-    constexpr std::size_t least = 100;
-    const std::size_t room = std::max(least, working_.size());
-    if (others.size() > room) {
-      std::nth_element(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(room),
-                       others.end());
-      others.resize(room);
+    const std::size_t least = std::max<std::size_t>(
+        100, std::min(candidates.size() / 8, static_cast<std::size_t>(point_.rows()) / 8));
+    const std::size_t room = std::max(least, packed_.which.size());
+    if (!all && candidates.size() > room) {
+      std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(room),
+                       candidates.end());
+      candidates.resize(room);
     }
-    for (const auto& [urgency, j] : others) working_.push_back(j);
-    std::sort(working_.begin(), working_.end());
+    fresh_.clear();
+    for (const auto& [urgency, j] : candidates) fresh_.push_back(j);
+    std::sort(fresh_.begin(), fresh_.end());
   }
   // How much a weight at rest wants to move: its violation, else (negative) what it lacks, both per
   // unit of the column.
-  double urgency(const Penalty& penalty, double gradient, double norm2) const {
+  static double urgency_of(const Penalty& penalty, double gradient, double norm2) {
     const double violation = penalty.violation(penalty.clamp(0.0), gradient);
+    if (!penalty.scalable()) return infinity;
+    if (norm2 <= 0) return -infinity;
     return (violation > 0 ? violation : std::abs(gradient) - penalty.lam) / std::sqrt(norm2);
   }
 
-  void pack() { packed_ = point_.fetch(working_, !options_.working_set); }
+  bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
+
+  // Only the new columns are fetched; a working set that screening has emptied by half starts
+  // afresh.
+  void pack() {
+    std::size_t alive = 0;
+    for (Column j : active_) alive += in_working_set(j);
+    if (2 * alive < packed_.which.size()) {
+      std::vector<Column> keep;
+      for (Column j : active_)
+        if (in_working_set(j)) keep.push_back(j);
+      fresh_.insert(fresh_.begin(), keep.begin(), keep.end());
+      packed_ = {};
+      std::fill(member_.begin(), member_.end(), 0);
+    }
+    for (Column j : fresh_) member_[static_cast<std::size_t>(j)] = 1;
+    point_.extend(packed_, fresh_, !options_.working_set);
+  }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    if (working_.empty()) return;
+    if (packed_.which.empty()) return;
     const double ambition = std::pow(0.1, idle_rounds_);
     const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
     const std::int64_t most = options_.max_epochs - effort_.epochs;
@@ -312,7 +330,8 @@ class WorkingSet {
   Point<C, L> point_;
   Engine engine_;
   Effort effort_;
-  std::vector<Column> active_, working_;
+  std::vector<Column> active_, fresh_;  // not screened; about to join the working set
+  std::vector<unsigned char> member_;   // of the working set
   Packed<C> packed_;
   Shot shot_;
   double null_objective_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity, gap_ = infinity;

@@ -50,16 +50,16 @@ class SparseColumns {
     scatter(at(k), delta, h, v);
   }
 
-  void add_dots(std::int64_t k, std::int64_t count, const double* v, double* out, Range r) const {
-    for (std::int64_t l = 0; l < count; ++l) {
-      const SparseColumn<T> a = within(k + l, r);
-      out[l] += sparse_dot(a.values, a.rows, a.size, v);
+  void add_dots(std::span<const std::int64_t> list, const double* v, double* out, Range r) const {
+    for (std::int64_t k : list) {
+      const SparseColumn<T> a = within(k, r);
+      *out++ += sparse_dot(a.values, a.rows, a.size, v);
     }
   }
-  void add_axpys(std::int64_t k, std::int64_t count, const double* delta, const double* h,
+  void add_axpys(std::span<const std::int64_t> list, const double* delta, const double* h,
                  double* v, Range r) const {
-    for (std::int64_t l = 0; l < count; ++l)
-      if (delta[l] != 0) scatter(within(k + l, r), delta[l], h, v);
+    for (std::size_t l = 0; l < list.size(); ++l)
+      if (delta[l] != 0) scatter(within(list[l], r), delta[l], h, v);
   }
 
   void moments(std::int64_t k, const double* h, double* sum, double* squares) const {

@@ -25,19 +25,22 @@ class DenseColumns {
     table_->axpy(rows_, delta, at(k), h, v);
   }
 
-  void add_dots(std::int64_t k, std::int64_t count, const double* v, double* out, Range r) const {
+  void add_dots(std::span<const std::int64_t> list, const double* v, double* out, Range r) const {
     const T* shifted[chunk];
-    for (std::int64_t l = 0; l < count; l += chunk) {
-      const std::int64_t here = shift(k + l, std::min(chunk, count - l), r, shifted);
-      table_->dots(r.size(), here, shifted, v + r.begin, out + l);
+    for (std::size_t l = 0; l < list.size(); l += chunk) {
+      const auto some = list.subspan(l, std::min(chunk, list.size() - l));
+      shift(some, r, shifted);
+      table_->dots(r.size(), static_cast<std::int64_t>(some.size()), shifted, v + r.begin, out + l);
     }
   }
-  void add_axpys(std::int64_t k, std::int64_t count, const double* delta, const double* h,
+  void add_axpys(std::span<const std::int64_t> list, const double* delta, const double* h,
                  double* v, Range r) const {
     const T* shifted[chunk];
-    for (std::int64_t l = 0; l < count; l += chunk) {
-      const std::int64_t here = shift(k + l, std::min(chunk, count - l), r, shifted);
-      table_->axpys(r.size(), here, shifted, delta + l, h ? h + r.begin : nullptr, v + r.begin);
+    for (std::size_t l = 0; l < list.size(); l += chunk) {
+      const auto some = list.subspan(l, std::min(chunk, list.size() - l));
+      shift(some, r, shifted);
+      table_->axpys(r.size(), static_cast<std::int64_t>(some.size()), shifted, delta + l,
+                    h ? h + r.begin : nullptr, v + r.begin);
     }
   }
 
@@ -52,11 +55,10 @@ class DenseColumns {
   }
 
  private:
-  static constexpr std::int64_t chunk = 64;
+  static constexpr std::size_t chunk = 64;
   const T* at(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
-  std::int64_t shift(std::int64_t k, std::int64_t count, Range r, const T** out) const {
-    for (std::int64_t l = 0; l < count; ++l) out[l] = at(k + l) + r.begin;
-    return count;
+  void shift(std::span<const std::int64_t> list, Range r, const T** out) const {
+    for (std::int64_t k : list) *out++ = at(k) + r.begin;
   }
 
   std::int64_t rows_;

@@ -3,7 +3,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <numeric>
 #include <span>
+#include <vector>
 
 #include "parallel/threads.hpp"
 
@@ -15,17 +17,24 @@ using Row = std::int32_t;     // the index of a sample
 // C: columns a_k of A in memory; k is a position among them, not a feature's index.
 template <class C>
 concept Columns = requires(const C& A, std::int64_t k, double* v, const double* h, Range rows,
-                           void (*visit)(Row, double)) {
+                           std::span<const std::int64_t> list, void (*visit)(Row, double)) {
   { A.rows() } -> std::same_as<std::int64_t>;
   { A.count() } -> std::same_as<std::int64_t>;
   { A.nonzeros(k) } -> std::same_as<std::int64_t>;
   { A.dot(k, h) } -> std::same_as<double>;  // a_k'v
   A.axpy(k, 1.0, h, v);                     // v += delta h.a_k, h = 1 if null
-  A.add_dots(k, k, h, v, rows);             // v_l += a_l'h over some rows, for columns [k, k + l)
-  A.add_axpys(k, k, h, h, v, rows);         // and v += h.(sum_l delta_l a_l) there
+  A.add_dots(list, h, v, rows);             // v_l += a_k'h over some rows, k = list_l
+  A.add_axpys(list, h, h, v, rows);         // and v += h.(sum_l delta_l a_k) there
   A.moments(k, h, v, v);                    // sum h a, sum h a^2
   A.visit(k, rows, visit);                  // visit(i, a_ik) for the non-zeros in `rows`, ascending
 };
+
+// The list 0, 1, ..., count - 1.
+inline std::vector<std::int64_t> first_columns(std::int64_t count) {
+  std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
 
 template <class C>
 using Handle = typename C::Handle;

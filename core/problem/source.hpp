@@ -69,7 +69,7 @@ class DenseSource final : public Source<DenseColumns<T>> {
       std::vector<const T*> columns;
       for (auto p = first; p < last; ++p) columns.push_back(at(which, p));
       std::fill(out + first, out + last, 0.0);
-      C(rows_, columns).add_dots(0, last - first, v, out + first, {0, rows_});
+      C(rows_, columns).add_dots(first_columns(last - first), v, out + first, {0, rows_});
     });
   }
   void survey(int threads, const double* w, const double* v, double* sum, double* squares,
