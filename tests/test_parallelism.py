@@ -192,17 +192,12 @@ def test_a_short_fit_does_not_pay_for_rho() -> None:
 
 
 def test_bundle_takes_p_from_the_data() -> None:
-    apart, alike = make_data(2000, 60), make_data(300, 60, rank=1, seed=2)
-    fits = [
-        shotgun.solve(
-            data.A, data.y, data.lam_max / 1000, engine="bundle", working_set=False, tol=1e-10
-        )
-        for data in (apart, alike)
-    ]
-    assert fits[0].P > fits[1].P
-    for fit in fits:
-        assert fit.rho is not None
-        assert int(np.ceil(60 / fit.rho * (1 - 1e-6))) == fit.P
+    alike = make_data(300, 60, rank=1, seed=2)
+    fit = shotgun.solve(
+        alike.A, alike.y, alike.lam_max / 1000, engine="bundle", working_set=False, tol=1e-10
+    )
+    assert fit.rho == pytest.approx(exact_rho(alike.A), rel=1e-3)
+    assert int(np.ceil(60 / fit.rho * (1 - 1e-6))) == fit.P < 8
 
 
 @pytest.mark.parametrize(

@@ -95,11 +95,13 @@ template <class T, class Index>
 nb::tuple transpose(Vector<Index> starts, Vector<Index> columns, Vector<T> values, std::int64_t d,
                     int threads) {
   const auto n = static_cast<std::int64_t>(starts.size()) - 1;
+  Watch watch(signalled, infinity);
   CompressedColumns<T, Index> out;
   {
     nb::gil_scoped_release nogil;
-    out = csr_to_csc(values.data(), columns.data(), starts.data(), n, d, threads);
+    out = csr_to_csc(values.data(), columns.data(), starts.data(), n, d, threads, watch);
   }
+  raise_if_interrupted(watch);
   const auto nnz = static_cast<std::size_t>(out.nnz);
   return nb::make_tuple(own(std::move(out.starts), static_cast<std::size_t>(d + 1)),
                         own(std::move(out.rows), nnz), own(std::move(out.values), nnz));
@@ -108,11 +110,13 @@ nb::tuple transpose(Vector<Index> starts, Vector<Index> columns, Vector<T> value
 template <class T>
 nb::object fortran(Matrix<T> a, int threads) {
   const auto n = static_cast<std::int64_t>(a.shape(0)), d = static_cast<std::int64_t>(a.shape(1));
+  Watch watch(signalled, infinity);
   std::unique_ptr<T[]> out;
   {
     nb::gil_scoped_release nogil;
-    out = to_fortran(a.data(), n, d, a.stride(0), threads);
+    out = to_fortran(a.data(), n, d, a.stride(0), threads, watch);
   }
+  raise_if_interrupted(watch);
   return own(std::move(out), static_cast<std::size_t>(n * d));
 }
 

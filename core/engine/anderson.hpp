@@ -22,46 +22,38 @@ class Anderson {
   std::int64_t P() const { return engine_.P(); }
   static std::int64_t patience() { return Engine::patience(); }
 
-  // Each epoch: all columns once, then cycles over those that are not at rest, each extrapolated.
+  // In turns: one epoch over all columns, then two cycles over those that are not at rest, each
+  // ended by an extrapolation.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch total;
     for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e) {
-      engine_.wake();
-      add(total, engine_(x, 1, watch));
-      engine_.rest(x);
-      for (int cycle = 0; cycle < 2; ++cycle)
-        if (!accelerate(x, total, watch)) break;
+      const bool all = cycle_ == 0;
+      if (all) engine_.wake();
+      const Epoch epoch = engine_(x, 1, watch);
+      total.decrease += epoch.decrease;
+      total.updates += epoch.updates;
+      if (all) {
+        engine_.rest(x);
+        cycle_ = cycles;
+        filled_ = 0;
+      }
+      remember(x);
+      if (filled_ <= depth || watch.stopped()) continue;
+      total.decrease += extrapolate(x);
+      --cycle_;
+      filled_ = 0;
+      remember(x);
     }
     return total;
   }
 
  private:
   static constexpr std::size_t depth = 5;
+  static constexpr int cycles = 2;
   struct Iterate {
     std::vector<double> x, g;
     typename Model::Running running;
   };
-
-  static void add(Epoch& total, const Epoch& epoch) {
-    total.decrease += epoch.decrease;
-    total.updates += epoch.updates;
-  }
-  // One cycle; false if it ended early, because epochs converge so fast by themselves that a look
-  // at the gap is worth more than an extrapolation.
-  bool accelerate(std::span<double> x, Epoch& total, Watch& watch) {
-    filled_ = 0;
-    remember(x);
-    double before = 0;
-    while (filled_ <= depth) {
-      const Epoch epoch = engine_(x, 1, watch);
-      add(total, epoch);
-      if (watch.stopped() || epoch.decrease < 0.1 * before) return false;
-      before = epoch.decrease;
-      remember(x);
-    }
-    total.decrease += extrapolate(x);
-    return true;
-  }
 
   void remember(std::span<const double> x) {
     Iterate& it = iterates_[filled_++];
@@ -144,6 +136,7 @@ class Anderson {
   int threads_;
   std::array<Iterate, depth + 1> iterates_;
   std::size_t filled_ = 0;
+  int cycle_ = 0;  // cycles left before all columns are visited again
 };
 
 }  // namespace shotgun

@@ -13,6 +13,7 @@ namespace shotgun {
 struct Effort {
   double work = 0, rho_work = 0;
   std::int64_t epochs = 0, updates = 0;
+  double rho = std::numeric_limits<double>::quiet_NaN();  // as last learnt
   std::int64_t P = 0;  // what the asynchronous engine was left with; 0: ask the options
 };
 
@@ -22,35 +23,43 @@ struct Effort {
 template <Columns C>
 class Guard {
  public:
-  Guard(C A, std::span<const Coordinate> coordinates, const double* h, const Options& options)
-      : A_(A), coordinates_(coordinates), h_(h), options_(options), cost_(2 * count_nonzeros(A)) {}
+  Guard(C A, std::span<const Coordinate> coordinates, const double* h, const Options& options,
+        Effort& effort)
+      : A_(A),
+        coordinates_(coordinates),
+        h_(h),
+        options_(options),
+        effort_(effort),
+        cost_(2 * count_nonzeros(A)) {}
 
-  // Spends what the budget allows, `most` products at once.
-  void learn(Effort& effort, int most) {
-    for (int step = 0; step < most && more_ && effort.rho_work + cost_ <= 0.05 * effort.work;
+  // Spends what the budget allows, `most` products at once; fewer than three would tell nothing.
+  void learn(int most) {
+    const auto affordable = [&](int products) {
+      return effort_.rho_work + products * cost_ <= 0.05 * effort_.work;
+    };
+    if (!spectrum_ && !affordable(least)) return;
+    for (int step = 0; step < std::max(most, spectrum_ ? 1 : least) && more_ && affordable(1);
          ++step) {
       if (!spectrum_) spectrum_.emplace(A_, coordinates_, h_, options_.threads, options_.seed);
       more_ = spectrum_->step() && spectrum_->error() > 1e-3 * spectrum_->rho();
-      effort.rho_work += cost_;
+      effort_.rho_work += cost_;
     }
-  }
-  // NaN until a few products have been made.
-  double rho() const {
-    const bool known = spectrum_ && (spectrum_->steps() >= 3 || !more_);
-    return known ? spectrum_->rho() : std::numeric_limits<double>::quiet_NaN();
+    effort_.rho = spectrum_->rho();
   }
   std::int64_t P() const {
     constexpr std::int64_t modest = 32;
     const std::int64_t count = A_.count();
-    const std::int64_t ideal = std::isnan(rho()) ? modest : ideal_p(count, rho());
+    const std::int64_t ideal = std::isnan(effort_.rho) ? modest : ideal_p(count, effort_.rho);
     return std::clamp<std::int64_t>(options_.P > 0 ? options_.P : ideal, 1, count);
   }
 
  private:
+  static constexpr int least = 3;
   C A_;
   std::span<const Coordinate> coordinates_;
   const double* h_;
   const Options& options_;
+  Effort& effort_;
   double cost_;
   std::optional<SpectralRadius<C>> spectrum_;
   bool more_ = true;

@@ -31,16 +31,10 @@ double packed_gap(const Model& model, std::span<const double> x, int threads) {
   return columns.gap + model.rows_gap(threads, columns.scale);
 }
 
-// What is left of a shot when it ends.
-struct Shot {
-  std::int64_t P = 1;
-  double rho = std::numeric_limits<double>::quiet_NaN();
-};
-
 // Epochs of one engine, until the packed gap is at most `target`, nothing moves any more, or `most`
 // epochs are spent.
 template <class Model, class Engine>
-Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
+void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
            double target, std::int64_t most, int threads, Effort& effort, Watch& watch) {
   const double epoch_work = 2 * count_nonzeros(model.A) + static_cast<double>(model.A.count());
   std::int64_t check = 1, idle = 0;
@@ -52,7 +46,7 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     effort.epochs += epochs;
     effort.updates += epoch.updates;
     effort.work += epoch_work * static_cast<double>(epochs);
-    guard.learn(effort, 1);
+    guard.learn(1);
     watch.poll();
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
@@ -66,18 +60,17 @@ Shot drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (packed_gap(model, x, threads) <= target) break;
     check = done + std::clamp<std::int64_t>(done / 2, 1, 10);
   }
-  guard.learn(effort, 30);
+  guard.learn(30);
   effort.P = engine.P();
-  return {engine.P(), guard.rho()};
 }
 
 template <class Model>
-Shot descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
+void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
              const Options& options, double target, std::int64_t most, Effort& effort,
              Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
-  Guard guard(model.A, model.coordinates, model.curvatures(), options);
+  Guard guard(model.A, model.coordinates, model.curvatures(), options, effort);
   auto run = [&](auto&& shots) {
     return drive(model, shots, guard, x, target, most, threads, effort, watch);
   };
@@ -99,9 +92,8 @@ Shot descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
 // Prox-Newton: the engine works on the quadratic model of F, a line search on F itself decides how
 // far to follow it.
 template <Columns C, Loss L>
-Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+void prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
                  double target, std::int64_t most, Effort& effort, Watch& watch) {
-  Shot shot;
   const std::int64_t limit = effort.epochs + most;
   while (effort.epochs < limit && !watch.stopped()) {
     Quadratic<C> model = point.newton_model(packed);
@@ -109,16 +101,15 @@ Shot prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Opt
     effort.work += 2 * count_nonzeros(model.A);
     if (gap <= target) break;
     std::vector<double> goal = packed.x;
-    shot = descend(model, packed.gram, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
-                   std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
+    descend(model, packed.gram, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
+            std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
     if (point.step_towards(packed, goal, model.constant()) == 0) break;
   }
-  return shot;
 }
 
 // On F itself, as the paper does it, for the engines of the paper.
 template <Columns C, Loss L>
-Shot shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+void shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
                     double target, std::int64_t most, Effort& effort, Watch& watch) {
   point.describe(packed, point.samples().weights(), point.features().total_weight());
   Direct<C, L> model(C(point.rows(), packed.handles), packed.coordinates, point.samples(),
@@ -127,7 +118,7 @@ Shot shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const 
 }
 
 template <Columns C, Loss L>
-Shot shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+void shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
                   double target, std::int64_t most, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<C> model = point.newton_model(packed);

@@ -97,6 +97,7 @@ class WorkingSet {
       point_.refresh();
     }
     null_objective_ = point_.objective();
+    negligible_ = options_.tol > 0 ? 0x1p-96 * energy() : 0.0;
     if (x0.empty()) return;
     scanned_ = false;
     point_.set_all([&](Column j) {
@@ -105,6 +106,14 @@ class WorkingSet {
       return penalty.clamp(penalty.excluded() ? 0.0 : start);
     });
     point_.refresh();
+  }
+
+  double energy() const {
+    const Samples& samples = point_.samples();
+    return sum_rows(options_.threads, samples.size(), [&](std::int64_t i) {
+      const double size = std::abs(samples.target(i)) + std::abs(samples.shift(i));
+      return L::quadratic ? samples.weight(i) * size * size : 0.0;
+    });
   }
 
   // c = A~'u for every active column: the only pass over all of A. The first was made while the
@@ -165,8 +174,8 @@ class WorkingSet {
     row_.updates = effort_.updates;
     row_.working_set = static_cast<std::int64_t>(packed_.which.size());
     row_.active = static_cast<std::int64_t>(active_.size());
-    row_.P = shot_.P;
-    row_.rho = shot_.rho;
+    row_.P = std::max<std::int64_t>(1, effort_.P);
+    row_.rho = effort_.rho;
     row_.threads = watch_.most_threads();
     row_.objective = point_.objective();
     row_.gap = gap_;
@@ -176,11 +185,8 @@ class WorkingSet {
     return callback && callback(trace_.back());
   }
 
-  bool converged() const {
-    const bool zero_scale = null_objective_ <= rounding_;
-    return gap_ <= options_.tol * null_objective_ ||
-           (zero_scale && options_.tol > 0 && gap_ <= 2 * rounding_);
-  }
+  // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
+  bool converged() const { return gap_ <= std::max(options_.tol * null_objective_, negligible_); }
   // No step lowers F any more: three rounds without progress in F or in the gap.
   bool stalled() {
     const double step =
@@ -275,7 +281,7 @@ class WorkingSet {
     const std::int64_t most = options_.max_epochs - effort_.epochs;
     const std::vector<double> before = packed_.x;
     const double objective = point_.objective();
-    shot_ = shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
+    shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
     point_.store(packed_);
     point_.refresh();
     if (!(point_.objective() <= objective + rounding_)) {
@@ -300,8 +306,8 @@ class WorkingSet {
     s.n_epochs = effort_.epochs;
     s.n_updates = effort_.updates;
     s.n_screened = features_.count() - static_cast<std::int64_t>(active_.size());
-    s.P = shot_.P;
-    s.rho = shot_.rho;
+    s.P = std::max<std::int64_t>(1, effort_.P);
+    s.rho = effort_.rho;
     s.engine = engine_;
     s.seconds = watch_.seconds();
     s.trace = std::move(trace_);
@@ -333,8 +339,8 @@ class WorkingSet {
   std::vector<Column> active_, fresh_;  // not screened; about to join the working set
   std::vector<unsigned char> member_;   // of the working set
   Packed<C> packed_;
-  Shot shot_;
-  double null_objective_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity, gap_ = infinity;
+  double null_objective_ = 0, negligible_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity,
+         gap_ = infinity;
   double lower_ = -infinity, best_objective_ = infinity, best_gap_ = infinity;
   int idle_rounds_ = 0;
   bool certified_by_gap_ = true, scanned_ = false;

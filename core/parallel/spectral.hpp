@@ -43,12 +43,14 @@ class SpectralRadius {
     off_.push_back(rest);
     before_ = std::exchange(v_, std::move(next));
     measure();
-    done_ = done_ || rest <= 1e-14 * rho_ || diagonal_.size() >= v_.size();
+    done_ = done_ || rest <= 1e-14 * rho_ || diagonal_.size() >= 10 * v_.size() + 100;
     return !done_;
   }
 
   double rho() const { return rho_; }
-  double error() const { return done_ ? 0.0 : error_; }  // estimate of how far below rho this is
+  double error() const {
+    return done_ ? 0.0 : error_;
+  }  // bound on how far from an eigenvalue this is
   std::size_t steps() const { return diagonal_.size(); }
 
  private:
@@ -82,13 +84,13 @@ class SpectralRadius {
     }
     return count;
   }
-  double eigenvalue(std::size_t rank) const {  // 0 is the largest
+  double largest_eigenvalue() const {
     double lo = 0, hi = 0;
     for (std::size_t m = 0; m < diagonal_.size(); ++m)
       hi = std::max(hi, diagonal_[m] + off_[m] + (m ? off_[m - 1] : 0.0));
     for (int halving = 0; halving < 80 && hi - lo > 1e-15 * hi; ++halving) {
       const double middle = 0.5 * (lo + hi);
-      (above(middle) > rank ? lo : hi) = middle;
+      (above(middle) > 0 ? lo : hi) = middle;
     }
     return 0.5 * (lo + hi);
   }
@@ -96,7 +98,7 @@ class SpectralRadius {
   // Ritz value, and its error: residual^2 / gap to the second (never more than the residual
   // itself).
   void measure() {
-    rho_ = eigenvalue(0);
+    rho_ = largest_eigenvalue();
     const std::size_t m = diagonal_.size();
     double last = 1, squares = 1, previous = 0;  // components of the eigenvector, from the first
     for (std::size_t i = 0; i + 1 < m; ++i) {
@@ -108,8 +110,7 @@ class SpectralRadius {
       if (squares > 1e200) last *= 1e-100, previous *= 1e-100, squares *= 1e-200;
     }
     const double residual = off_.back() * std::abs(last) / std::sqrt(squares);
-    const double gap = m > 1 ? rho_ - eigenvalue(1) : 0.0;
-    error_ = gap > residual ? residual * residual / (gap - residual) : residual;
+    error_ = residual;
   }
 
   NormalMatrix<C> normal_;

@@ -66,21 +66,28 @@ struct CompressedColumns {
 // so rows ascend and the result does not depend on the number of threads.
 template <class T, class Index>
 CompressedColumns<T, Index> csr_to_csc(const T* values, const Index* columns, const Index* starts,
-                                       std::int64_t n, std::int64_t d, int threads) {
+                                       std::int64_t n, std::int64_t d, int threads, Watch& watch) {
   const std::int64_t nnz = starts[n];
   threads = worthwhile_threads(threads, static_cast<double>(nnz));
   CompressedColumns<T, Index> out{
       std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(nnz)),
       std::make_unique_for_overwrite<Index[]>(static_cast<std::size_t>(nnz)),
       std::make_unique<Index[]>(static_cast<std::size_t>(d + 1)), nnz};
+  const std::int64_t often =
+      std::max<std::int64_t>(1, 200'000 * n / std::max<std::int64_t>(1, nnz));
+  auto keep_on = [&](std::int64_t row) {
+    if (row % often == 0) watch.poll();
+    return !watch.stopped();
+  };
   std::vector<std::vector<Index>> next(static_cast<std::size_t>(threads));
   auto rows_of = [&](std::int64_t part) { return share(n, static_cast<int>(part), threads); };
   parallel_for(threads, threads, [&](std::int64_t part) {
     auto& count = next[static_cast<std::size_t>(part)];
     count.assign(static_cast<std::size_t>(d), 0);
     const Range rows = rows_of(part);
-    for (Index p = starts[rows.begin]; p < starts[rows.end]; ++p)
-      ++count[static_cast<std::size_t>(columns[p])];
+    for (std::int64_t i = rows.begin; i < rows.end && keep_on(i); ++i)
+      for (Index p = starts[i]; p < starts[i + 1]; ++p)
+        ++count[static_cast<std::size_t>(columns[p])];
   });
   Index total = 0;
   for (std::int64_t j = 0; j < d; ++j) {
@@ -88,10 +95,11 @@ CompressedColumns<T, Index> csr_to_csc(const T* values, const Index* columns, co
     for (auto& count : next) total += std::exchange(count[static_cast<std::size_t>(j)], total);
   }
   out.starts[static_cast<std::size_t>(d)] = total;
+  if (watch.stopped()) return out;
   parallel_for(threads, threads, [&](std::int64_t part) {
     auto& at = next[static_cast<std::size_t>(part)];
     const Range rows = rows_of(part);
-    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+    for (std::int64_t i = rows.begin; i < rows.end && keep_on(i); ++i)
       for (Index p = starts[i]; p < starts[i + 1]; ++p) {
         const auto q = static_cast<std::size_t>(at[static_cast<std::size_t>(columns[p])]++);
         out.values[q] = values[p];
@@ -104,11 +112,13 @@ CompressedColumns<T, Index> csr_to_csc(const T* values, const Index* columns, co
 // C order -> Fortran order, in square tiles that stay in cache.
 template <class T>
 std::unique_ptr<T[]> to_fortran(const T* values, std::int64_t n, std::int64_t d,
-                                std::int64_t stride, int threads) {
+                                std::int64_t stride, int threads, Watch& watch) {
   auto out = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * d));
   constexpr std::int64_t tile = 32;
   parallel_for(worthwhile_threads(threads, static_cast<double>(n) * static_cast<double>(d)),
                (d + tile - 1) / tile, [&](std::int64_t t) {
+                 if (watch.stopped()) return;
+                 watch.poll();
                  const std::int64_t j0 = t * tile, j1 = std::min(d, j0 + tile);
                  for (std::int64_t i0 = 0; i0 < n; i0 += tile)
                    for (std::int64_t j = j0; j < j1; ++j)

@@ -9,13 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import check_threads, check_weights, make_design
+from shotgun.problem import (
+    check_count,
+    check_number,
+    check_threads,
+    check_weights,
+    make_design,
+)
 
 
 def _spectrum(
     A: Any, weights: Any, centre: bool, n_threads: int | None, tol: float, seed: int
 ) -> tuple[float, int]:
     threads = check_threads(n_threads)
+    tol, seed = check_number("tol", tol), check_count("seed", seed, least=0)
     design = make_design(A, threads)
     statement = _core.Statement()
     statement.y = np.zeros(design.rows)
