@@ -20,7 +20,9 @@ class Anderson {
       : model_(model), engine_(std::move(engine)), threads_(threads) {}
 
   std::int64_t P() const { return engine_.P(); }
-  static std::int64_t patience() { return Engine::patience(); }
+  // Columns at rest are visited once in that many epochs.
+  static std::int64_t patience() { return 1 + cycles * static_cast<std::int64_t>(depth); }
+  static bool ready() { return true; }
 
   // In turns: one epoch over all columns, then two cycles over those that are not at rest, each
   // ended by an extrapolation.

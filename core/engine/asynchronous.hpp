@@ -17,6 +17,7 @@ class Asynchronous {
   std::int64_t P() const { return P_; }
   // Draws are with replacement, so an epoch may miss the one weight that could move.
   static std::int64_t patience() { return 5; }
+  static bool ready() { return true; }
 
   // About |W| updates per epoch, in segments with a look at F after each.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {

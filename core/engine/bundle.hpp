@@ -91,6 +91,7 @@ class Bundle {
   std::int64_t P() const { return guard_.P(); }
   // Epochs without progress after which there is none to be made.
   static std::int64_t patience() { return 1; }
+  static bool ready() { return true; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

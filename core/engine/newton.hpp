@@ -60,18 +60,23 @@ class Newton {
       : model_(model), threads_(threads), everything_(model.A.count(), true, 0) {}
 
   std::int64_t P() const { return 1; }
-  static std::int64_t patience() { return 1; }
+  static std::int64_t patience() { return 3; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;
     for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e) {
-      sweep(model_, x, everything_.next(), epoch, watch);
-      const std::vector<std::int64_t> support = interior(x);
-      for (int again = 0; again < 2; ++again) sweep(model_, x, support, epoch, watch);
-      if (!watch.stopped()) epoch.decrease += leap(x, interior(x));
+      if (stage_ == 0) {
+        sweep(model_, x, everything_.next(), epoch, watch);
+        support_ = interior(x);
+      } else {
+        sweep(model_, x, support_, epoch, watch);
+      }
+      stage_ = (stage_ + 1) % 3;
+      if (ready() && !watch.stopped()) epoch.decrease += leap(x, interior(x));
     }
     return epoch;
   }
+  bool ready() const { return stage_ == 0; }
 
  private:
   // The weights that F is smooth in, where they are: not at zero (unless nothing holds them there)
@@ -180,6 +185,8 @@ class Newton {
   Model& model_;
   int threads_;
   Order everything_;
+  std::vector<std::int64_t> support_;
+  int stage_ = 0;  // which of the three epochs is next
 };
 
 }  // namespace shotgun

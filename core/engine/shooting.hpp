@@ -14,12 +14,28 @@ struct Epoch {
   std::int64_t shortened = 0, bundles = 0;  // joint steps below 1, of how many
 };
 
+// What the coordinates a few places on will need.
+template <class Model>
+[[gnu::always_inline]] inline void prefetch(const Model& model, std::span<const std::int64_t> order,
+                                            std::size_t place, std::span<double> x) {
+  constexpr std::size_t far = 8, near = 3;
+  if (place + far >= order.size()) return;
+  const auto soon = static_cast<std::size_t>(order[place + near]);
+  model.A.prefetch_handle(order[place + far]);
+  model.A.prefetch_column(order[place + near]);
+  __builtin_prefetch(&model.coordinates[soon]);
+  __builtin_prefetch(&model.coordinates[soon].inv_scale);  // it may lie across two lines
+  __builtin_prefetch(&x[soon], 1);
+}
+
 // One update of each coordinate in `order`.
 template <class Model>
 void sweep(Model& model, std::span<double> x, std::span<const std::int64_t> order, Epoch& epoch,
            Watch& watch) {
   std::int64_t work = 0;
-  for (std::int64_t k : order) {
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::int64_t k = order[place];
+    prefetch(model, order, place, x);
     double& x_k = x[static_cast<std::size_t>(k)];
     const Move move = model.propose(k, x_k);
     if (move.delta != 0) {
@@ -42,6 +58,8 @@ class Shooting {
   std::int64_t P() const { return 1; }
   // Epochs without progress after which there is none to be made.
   static std::int64_t patience() { return 1; }
+  // Whether a look at the gap makes sense now.
+  static bool ready() { return true; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

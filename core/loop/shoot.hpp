@@ -55,10 +55,10 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
                        (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
-    if (done < check) continue;
+    if (done < check || !engine.ready()) continue;
     effort.work += epoch_work / 2;
     if (packed_gap(model, x, threads) <= target) break;
-    check = done + std::clamp<std::int64_t>(done / 2, 1, 10);
+    check = done + std::clamp<std::int64_t>(done / 2, 1, 20);
   }
   guard.learn(30);
   effort.P = engine.P();

@@ -93,6 +93,7 @@ class WorkingSet {
       Packed<C> null = point_.fetch(unpenalised, false);
       shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000,
                    effort_, watch_);
+      effort_.P = options_.P;
       point_.store(null);
       point_.refresh();
     }
@@ -314,11 +315,10 @@ class WorkingSet {
     return s;
   }
 
-  // From the data alone. Dense columns: block, whose Gram matrix turns memory traffic into
-  // arithmetic. Sparse ones: newton, whose products with a sparse support are cheap and parallel.
+  // newton reached the gap first or nearly so on every kind of data measured
+  // (docs/decisions/auto.md), and by far where columns are correlated.
   Engine choose_engine() const {
-    if (options_.engine != Engine::automatic) return options_.engine;
-    return C::dense ? Engine::block : Engine::newton;
+    return options_.engine == Engine::automatic ? Engine::newton : options_.engine;
   }
 
   template <class Body>

@@ -20,6 +20,11 @@ class DenseColumns {
   std::int64_t count() const { return static_cast<std::int64_t>(columns_.size()); }
   std::int64_t nonzeros(std::int64_t) const { return rows_; }
 
+  [[gnu::always_inline]] void prefetch_handle(std::int64_t k) const {
+    __builtin_prefetch(&columns_[static_cast<std::size_t>(k)]);
+  }
+  [[gnu::always_inline]] void prefetch_column(std::int64_t k) const { __builtin_prefetch(at(k)); }
+
   double dot(std::int64_t k, const double* v) const { return table_->dot(rows_, at(k), v); }
   void axpy(std::int64_t k, double delta, const double* h, double* v) const {
     table_->axpy(rows_, delta, at(k), h, v);

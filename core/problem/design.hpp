@@ -21,6 +21,8 @@ concept Columns = requires(const C& A, std::int64_t k, double* v, const double* 
   { A.rows() } -> std::same_as<std::int64_t>;
   { A.count() } -> std::same_as<std::int64_t>;
   { A.nonzeros(k) } -> std::same_as<std::int64_t>;
+  A.prefetch_handle(k);                     // column k is due in a while,
+  A.prefetch_column(k);                     // and soon
   { A.dot(k, h) } -> std::same_as<double>;  // a_k'v
   A.axpy(k, 1.0, h, v);                     // v += delta h.a_k, h = 1 if null
   A.add_dots(list, h, v, rows);             // v_l += a_k'h over some rows, k = list_l

@@ -114,8 +114,5 @@ def report(
     sparse = sp.issparse(A)
     n = A.shape[0] if sparse else np.shape(A)[0]
     density = A.nnz / (n * d) if sparse else 1.0
-    if sparse:
-        engine, why = "newton", "sparse columns: products with the support are cheap and parallel"
-    else:
-        engine, why = "block", "dense columns: interference is solved on small Gram matrices"
+    engine, why = "newton", "sweeps find the support, parallel products solve on it"
     return Parallelism(n, d, density, rho, int(_core.ideal_p(d, rho)), engine, why)

@@ -28,14 +28,15 @@ TEST_CASE_TEMPLATE("dense and sparse columns are the same columns", T, double, f
 TEST_CASE_TEMPLATE("row ranges add up to whole columns", T, double, float) {
   const auto A = random_matrix<T>(101, 70, 0.3, 4);  // more columns than the dense chunk of 64
   const Doubles v = random_vector(A.n, 5), delta = random_vector(A.d, 6);
+  const std::vector<std::int64_t> all = first_columns(A.d);
   const std::vector<Range> ranges{{0, 0}, {0, 1}, {1, 40}, {40, 100}, {100, 101}, {101, 101}};
   auto check = [&](const auto& columns) {
     Doubles dots(at(A.d)), sum = v, whole = v;
-    columns.add_axpys(0, A.d, delta.data(), nullptr, whole.data(), {0, A.n});
+    columns.add_axpys(all, delta.data(), nullptr, whole.data(), {0, A.n});
     std::int64_t visited = 0, stored = 0;
     for (Range r : ranges) {
-      columns.add_dots(0, A.d, v.data(), dots.data(), r);
-      columns.add_axpys(0, A.d, delta.data(), nullptr, sum.data(), r);
+      columns.add_dots(all, v.data(), dots.data(), r);
+      columns.add_axpys(all, delta.data(), nullptr, sum.data(), r);
       for (std::int64_t k = 0; k < A.d; ++k)
         columns.visit(k, r, [&](Row i, double a) {
           CHECK(i >= r.begin);
@@ -55,6 +56,24 @@ TEST_CASE_TEMPLATE("row ranges add up to whole columns", T, double, float) {
   check(A.sparse_columns());
 }
 
+TEST_CASE_TEMPLATE("any list of columns may be multiplied, in any order", T, double, float) {
+  const auto A = random_matrix<T>(50, 30, 0.5, 9);
+  const Doubles v = random_vector(A.n, 10), delta = random_vector(4, 11);
+  const std::vector<std::int64_t> list{7, 29, 0, 7};
+  auto check = [&](const auto& columns) {
+    Doubles dots(4, 1.0), sum = v, one_by_one = v;
+    columns.add_dots(list, v.data(), dots.data(), {0, A.n});
+    columns.add_axpys(list, delta.data(), nullptr, sum.data(), {0, A.n});
+    for (std::size_t l = 0; l < 4; ++l) {
+      CHECK(close(dots[l], 1.0 + columns.dot(list[l], v.data()), 1e-12, 10.0));
+      columns.axpy(list[l], delta[l], nullptr, one_by_one.data());
+    }
+    for (std::int64_t i = 0; i < A.n; ++i) CHECK(close(sum[at(i)], one_by_one[at(i)], 1e-13, 10.0));
+  };
+  check(A.dense_columns());
+  check(A.sparse_columns());
+}
+
 TEST_CASE_TEMPLATE("a source scans and packs the columns it was given", T, double, float) {
   const auto A = random_matrix<T>(300, 40, 0.2, 7);
   const Doubles v = random_vector(A.n, 8), w(at(A.n), 0.5);
@@ -68,10 +87,10 @@ TEST_CASE_TEMPLATE("a source scans and packs the columns it was given", T, doubl
   auto check = [&](auto& source) {
     using C = typename std::remove_reference_t<decltype(source)>::C;
     Watch watch(nullptr, infinity);
-    Doubles all(at(A.d)), few(some.size()), sums(at(A.d)), squares(at(A.d));
+    Doubles all(at(A.d)), few(some.size()), sums(at(A.d)), squares(at(A.d)), dots(at(A.d));
     source.scan(2, v.data(), {}, all.data(), watch);
     source.scan(2, v.data(), some, few.data(), watch);
-    source.moments(2, w.data(), sums.data(), squares.data(), watch);
+    source.survey(2, w.data(), v.data(), sums.data(), squares.data(), dots.data(), watch);
     std::vector<Handle<C>> handles, again;
     source.pack(some, handles);
     source.pack(std::span<const Column>(some).first(2), again);
@@ -79,6 +98,7 @@ TEST_CASE_TEMPLATE("a source scans and packs the columns it was given", T, doubl
     for (std::size_t p = 0; p < some.size(); ++p) {
       const auto k = static_cast<std::int64_t>(p);
       CHECK(few[p] == all[at(some[p])]);
+      CHECK(close(dots[at(some[p])], all[at(some[p])], 1e-13, 10.0));
       CHECK(close(packed.dot(k, v.data()), all[at(some[p])], 1e-13, 10.0));
       if (p < 2) CHECK(repacked.dot(k, v.data()) == packed.dot(k, v.data()));
       double sum = 0, square = 0;

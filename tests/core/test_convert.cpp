@@ -36,9 +36,10 @@ TEST_CASE("rows become columns, the same for any number of threads") {
   for (auto [n, d] : {std::pair<std::int64_t, std::int64_t>{500, 300}, {7, 1}, {1, 9}}) {
     const auto A = random_matrix(n, d, 0.7, 1);
     const Rows r = compress_rows(A);
+    Watch watch(nullptr, infinity);
     for (int threads : {1, 2, 3}) {
       const auto out =
-          csr_to_csc(r.values.data(), r.columns.data(), r.starts.data(), n, d, threads);
+          csr_to_csc(r.values.data(), r.columns.data(), r.starts.data(), n, d, threads, watch);
       REQUIRE(out.nnz == static_cast<std::int64_t>(A.values().size()));
       CHECK(std::equal(A.values().begin(), A.values().end(), out.values.get()));
       CHECK(std::equal(A.rows.begin(), A.rows.end(), out.rows.get()));
@@ -53,8 +54,9 @@ TEST_CASE("C order becomes Fortran order, also with a stride") {
   Doubles rows(at(n * stride));
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < d; ++j) rows[at(i * stride + j)] = A(i, j);
+  Watch watch(nullptr, infinity);
   for (int threads : {1, 2}) {
-    const auto out = to_fortran(rows.data(), n, d, stride, threads);
+    const auto out = to_fortran(rows.data(), n, d, stride, threads, watch);
     CHECK(std::equal(A.dense.begin(), A.dense.end(), out.get()));
   }
 }

@@ -1,9 +1,11 @@
 #include <bit>
 #include <functional>
 
+#include "engine/anderson.hpp"
 #include "engine/asynchronous.hpp"
 #include "engine/block.hpp"
 #include "engine/bundle.hpp"
+#include "engine/newton.hpp"
 #include "problem/standardized.hpp"
 #include "support.hpp"
 
@@ -48,13 +50,18 @@ void run(Bench<C>& bench, Engine engine, std::int64_t P, int threads, int epochs
          const std::function<void(const Epoch&)>& look) {
   const Options options{.P = P, .threads = threads};
   Order order(bench.e.A.d, false, 7);
-  Guard<C> guard(bench.model->A, bench.coordinates, bench.h, options);
+  Effort effort;
+  Guard<C> guard(bench.model->A, bench.coordinates, bench.h, options, effort);
   auto drive = [&](auto&& shots) {
     for (int e = 0; e < epochs; ++e) look(shots(bench.x, 1, bench.watch));
   };
   if (engine == Engine::shooting) drive(Shooting(*bench.model, order));
   if (engine == Engine::bundle) drive(Bundle(*bench.model, order, guard, threads));
-  if (engine == Engine::block) drive(Block(*bench.model, P, threads, bench.watch));
+  if (engine == Engine::newton) drive(Newton(*bench.model, threads));
+  if (engine == Engine::block) {
+    GramCache gram;
+    drive(Anderson(*bench.model, Block(*bench.model, P, gram, threads, bench.watch), threads));
+  }
   if (engine == Engine::asynchronous) drive(Asynchronous(*bench.model, P, threads, 7));
 }
 
@@ -64,7 +71,7 @@ Example lasso(std::int64_t n, std::int64_t d, double density, std::uint64_t seed
   return e;
 }
 
-const std::vector<Engine> engines{Engine::shooting, Engine::bundle, Engine::block,
+const std::vector<Engine> engines{Engine::shooting, Engine::bundle, Engine::block, Engine::newton,
                                   Engine::asynchronous};
 
 }  // namespace
@@ -128,11 +135,11 @@ TEST_CASE("g is the gradient of the rows at x after any number of moves") {
   }
 }
 
-TEST_CASE("block, bundle and shooting have the same bits for any number of threads") {
+TEST_CASE("block, bundle, newton and shooting have the same bits for any number of threads") {
   for (double density : {1.0, 0.3}) {
     Example e = lasso(2200, 70, density, 8);
     e.intercept = true;
-    for (Engine engine : {Engine::shooting, Engine::bundle, Engine::block})
+    for (Engine engine : {Engine::shooting, Engine::bundle, Engine::block, Engine::newton})
       for (std::int64_t P : {8, 32}) {
         std::vector<std::uint64_t> first;
         for (int threads : {1, 2, 4}) {
@@ -142,7 +149,7 @@ TEST_CASE("block, bundle and shooting have the same bits for any number of threa
             std::vector<std::uint64_t> all{std::bit_cast<std::uint64_t>(bench.value())};
             for (double x : bench.x) all.push_back(std::bit_cast<std::uint64_t>(x));
             for (double g : bench.g) all.push_back(std::bit_cast<std::uint64_t>(g));
-            if (threads > 1 && engine != Engine::shooting && P == 32)
+            if (threads > 1 && engine != Engine::shooting && engine != Engine::newton && P == 32)
               CHECK(bench.watch.most_threads() > 1);
             return all;
           };

@@ -106,8 +106,9 @@ TEST_CASE_TEMPLATE("a dot product has the same bits wherever its column starts",
   for (const auto* set : sets()) {
     const double here = table<T>(*set).dot(n, A.dense.data(), v.data());
     for (std::size_t offset = 1; offset < 5; ++offset) {
-      std::vector<T> moved(offset);
-      moved.insert(moved.end(), A.dense.begin(), A.dense.end());
+      std::vector<T> moved(offset + A.dense.size());
+      std::copy(A.dense.begin(), A.dense.end(),
+                moved.begin() + static_cast<std::ptrdiff_t>(offset));
       CHECK(table<T>(*set).dot(n, moved.data() + offset, v.data()) == here);
     }
   }

@@ -64,7 +64,9 @@ TEST_CASE("norms are those about the mean, however far the mean is from zero") {
     DenseSource<double> source(A.dense.data(), 200, 1, 200);
     const Doubles y(200);
     Watch watch(nullptr, infinity);
-    const Features<DenseColumns<double>> features(source, {y, {}, {}}, {}, true, false, 1, watch);
+    Doubles dots;
+    const Features<DenseColumns<double>> features(source, {y, {}, {}}, {}, true, false, y, dots, 1,
+                                                  watch);
     double mean = 0, squares = 0;
     for (double a : noise.dense) mean += a / 200;
     for (double a : noise.dense) squares += (a - mean) * (a - mean);

@@ -7,7 +7,7 @@ using namespace testing;
 namespace {
 
 const std::vector<Engine> engines{Engine::automatic, Engine::shooting, Engine::bundle,
-                                  Engine::block, Engine::asynchronous};
+                                  Engine::block,     Engine::newton,   Engine::asynchronous};
 
 void check_solution(const Example& e, const Optimum& best, const Options& options, bool dense) {
   const Solution s = solve_example(e, options, dense);
@@ -175,7 +175,8 @@ TEST_CASE("whole fits have the same bits for any number of threads") {
       Example e = make_example(2400, 150, density, loss, 75);
       e.lam = 0.02 * 2400 * (loss == LossKind::squared ? 1.0 : 0.2);
       e.intercept = true;
-      for (Engine engine : {Engine::automatic, Engine::shooting, Engine::bundle, Engine::block}) {
+      for (Engine engine :
+           {Engine::automatic, Engine::shooting, Engine::bundle, Engine::block, Engine::newton}) {
         std::vector<std::uint64_t> first;
         for (int threads : {1, 2, 4}) {
           const Solution s = solve_example(
