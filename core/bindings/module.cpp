@@ -146,6 +146,8 @@ auto guarded(Watch& watch, Body&& body) {
     nb::gil_scoped_acquire gil;
     raise_if_interrupted(watch);
     return result;
+  } catch (const Overflow&) {
+    throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
   } catch (const NotFinite& e) {
     throw nb::value_error(("A contains NaN or infinity, first seen at row " +
                            std::to_string(e.row) + ", column " + std::to_string(e.column))
@@ -288,9 +290,7 @@ NB_MODULE(_core, m) {
         [](Design& design, const Statement& statement, const Options& options, double tol) {
           Watch watch(signalled, infinity);
           Problem problem = statement.of(design);
-          const Spectrum s =
-              guarded(watch, [&] { return spectral_radius(problem, options, tol, watch); });
-          return nb::make_tuple(s.rho, s.error, s.steps);
+          return guarded(watch, [&] { return spectral_radius(problem, options, tol, watch); });
         });
   m.def("ideal_p", &ideal_p, nb::arg("d"), nb::arg("rho"));
   m.def("default_threads", &default_threads);

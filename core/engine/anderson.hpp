@@ -128,9 +128,7 @@ class Anderson {
     return 0;
   }
   double value(std::span<const double> x) const {
-    double penalty = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) penalty += model_.coordinates[k].penalty.value(x[k]);
-    return model_.rows_value(threads_) + penalty;
+    return model_.rows_value(threads_) + penalty_value(x, model_.coordinates);
   }
 
   Model& model_;

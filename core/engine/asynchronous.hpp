@@ -49,7 +49,6 @@ class Asynchronous {
     model_.settle(threads_);
     const double after = value(x);
     epoch.updates += updates;
-    ++epoch.bundles;
     if (after <= before + 1e-13 * std::abs(before)) {
       epoch.decrease += std::max(0.0, before - after);
       if (before - after < 0.1 * promised) slow_down(epoch);
@@ -66,16 +65,16 @@ class Asynchronous {
   }
 
   double value(std::span<const double> x) const {
-    double penalty = 0;
-    for (std::size_t k = 0; k < x.size(); ++k) penalty += model_.coordinates[k].penalty.value(x[k]);
-    return model_.rows_value(threads_) + penalty;
+    return model_.rows_value(threads_) + penalty_value(x, model_.coordinates);
   }
 
-  // Updates between two looks at F: a few dozen, more only where a look costs more than they do.
+  // Updates between two looks at F: a few dozen, more only where a look costs more than they do,
+  // but never more than a quarter of an epoch.
   static std::int64_t segment_of(const Model& model) {
     const double per_update = 1 + count_nonzeros(model.A) / static_cast<double>(model.A.count());
     const double look = static_cast<double>(model.A.rows() + model.A.count());
-    return std::max<std::int64_t>(48, static_cast<std::int64_t>(look / per_update));
+    const auto even = static_cast<std::int64_t>(look / per_update);
+    return std::max<std::int64_t>(48, std::min(even, model.A.count() / 4));
   }
 
   // One thread: draw `batch` weights, compute their updates from Ax as it is now, then write them.

@@ -199,7 +199,6 @@ class Bundle {
     epoch.decrease += step.decrease;
     epoch.updates += static_cast<std::int64_t>(moves.size());
     epoch.shortened += step.length < 1.0;
-    ++epoch.bundles;
   }
 
   Model& model_;

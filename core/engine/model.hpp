@@ -132,7 +132,7 @@ class Quadratic {
 // sum_i w_i L(z_i, y_i) itself: z, its gradient g and its curvature h, kept together. Steps are
 // those of coordinate descent Newton (CDN: Yuan et al. 2010, the paper's section 4.2): the
 // curvature at hand instead of the bound beta, and a line search to make up for it. Only z is kept,
-// never exp(z). The intercept is a coordinate that settle() minimises over.
+// never exp(z). Without centring or intercept: those are the Newton model's.
 template <Columns C, Loss L>
 class Direct {
  public:

@@ -14,7 +14,8 @@ namespace shotgun {
 // iterate is a descent direction.
 template <Columns C>
 std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
-                                std::span<const double> gradient, int most, double accuracy) {
+                                std::span<const double> gradient, int most, double accuracy,
+                                Watch& watch) {
   const std::size_t size = gradient.size();
   std::vector<double> step(size), residual(size), search(size), product(size), inverse(size);
   double rho = 0;
@@ -26,7 +27,8 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
     rho += residual[k] * search[k];
   }
   const double target = accuracy * accuracy * rho;
-  for (int iteration = 0; iteration < most && rho > target; ++iteration) {
+  for (int iteration = 0; iteration < most && rho > target && !watch.stopped(); ++iteration) {
+    watch.poll();
     normal.apply(search, product);
     double curvature = 0;
     for (std::size_t k = 0; k < size; ++k) {
@@ -59,7 +61,7 @@ class Newton {
   Newton(Model& model, int threads)
       : model_(model), threads_(threads), everything_(model.A.count(), true, 0) {}
 
-  std::int64_t P() const { return 1; }
+  std::int64_t P() const { return moved_; }  // a Newton step moves the whole support at once
   static std::int64_t patience() { return 3; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
@@ -72,7 +74,7 @@ class Newton {
         sweep(model_, x, support_, epoch, watch);
       }
       stage_ = (stage_ + 1) % 3;
-      if (ready() && !watch.stopped()) epoch.decrease += leap(x, interior(x));
+      if (ready() && !watch.stopped()) epoch.decrease += leap(x, interior(x), watch);
     }
     return epoch;
   }
@@ -123,10 +125,12 @@ class Newton {
   };
 
   // One Newton step on the columns `inside`; returns the decrease of F.
-  double leap(std::span<double> x, std::vector<std::int64_t> inside) {
+  double leap(std::span<double> x, std::vector<std::int64_t> inside, Watch& watch) {
     if (inside.empty()) return 0;
+    moved_ = static_cast<std::int64_t>(inside.size());
     Face f = face(x, std::move(inside));
     NormalMatrix<C> normal(C(model_.A.rows(), f.handles), f.coordinates, model_.h, threads_);
+    watch.saw_threads(normal.threads());
     std::vector<double> slope;
     for (std::size_t s = 0; s < f.moves.size(); ++s) {
       const Penalty& p = f.coordinates[s].penalty;
@@ -134,7 +138,7 @@ class Newton {
                       std::copysign(p.lam, f.moves[s].x));
     }
     constexpr int most = 15;
-    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 1e-3);
+    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 1e-3, watch);
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
     for (std::size_t s = 0; s < step.size(); ++s) {
@@ -186,6 +190,7 @@ class Newton {
   int threads_;
   Order everything_;
   std::vector<std::int64_t> support_;
+  std::int64_t moved_ = 1;
   int stage_ = 0;  // which of the three epochs is next
 };
 

@@ -19,9 +19,7 @@ class NormalMatrix {
         h_(h),
         groups_(std::clamp<std::int64_t>(A.count() / 64, 1, 8)),
         z_(static_cast<std::size_t>(A.rows() * groups_)) {
-    double work = 0;
-    for (std::int64_t k = 0; k < A.count(); ++k) work += static_cast<double>(A.nonzeros(k));
-    threads_ = worthwhile_threads(threads, work);
+    threads_ = worthwhile_threads(threads, count_nonzeros(A));
   }
 
   std::size_t size() const { return coordinates_.size(); }

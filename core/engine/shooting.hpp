@@ -9,9 +9,9 @@ namespace shotgun {
 
 // What one epoch, |W| updates, achieved.
 struct Epoch {
-  double decrease = 0;                      // of F, as the model predicts it
-  std::int64_t updates = 0;                 // coordinates visited
-  std::int64_t shortened = 0, bundles = 0;  // joint steps below 1, of how many
+  double decrease = 0;         // of F, as the model predicts it
+  std::int64_t updates = 0;    // coordinates visited
+  std::int64_t shortened = 0;  // joint steps below 1, or races that were held back
 };
 
 // What the coordinates a few places on will need.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "problem/penalty.hpp"
 
@@ -17,6 +18,12 @@ struct Coordinate {
   double sum_h = 0;      // sum_i h_i a_i
   double slope = 0;      // sum_i h_i (a_i - mean): zero when mean is the h-weighted one
 };
+
+inline double penalty_value(std::span<const double> x, std::span<const Coordinate> coordinates) {
+  double sum = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) sum += coordinates[k].penalty.value(x[k]);
+  return sum;
+}
 
 // One coordinate's part of an update Delta x: where it is, where it wants to go, and why.
 struct Move {

@@ -25,11 +25,14 @@ struct Packed {
 template <Columns C, Loss L>
 class Point {
  public:
-  Point(Source<C>& A, const Samples& samples, const Features<C>& features, int threads)
+  Point(Source<C>& A, const Samples& samples, const Features<C>& features, bool borrow, int threads,
+        Watch& watch)
       : A_(A),
         samples_(samples),
         features_(features),
+        borrow_(borrow),
         threads_(threads),
+        watch_(watch),
         x_(at(features.count())),
         z_(at(samples.size())),
         g_(z_.size()),
@@ -53,6 +56,7 @@ class Point {
   double constant() const {
     return constant_;
   }  // of z: the intercept, and what centring takes away
+  void set_constant(double constant) { constant_ = constant; }
   double objective() const { return objective_; }
   std::span<const Column> free() const { return free_; }
   const Features<C>& features() const { return features_; }
@@ -218,8 +222,8 @@ class Point {
   }
 
   void linear_predictor() {
-    const Packed<C> packed = fetch(support_, false);
-    if (!features_.intercept()) constant_ = 0;
+    const Packed<C> packed = fetch(support_, borrow_);
+    if (!features_.intercept() || !std::isfinite(constant_)) constant_ = 0;
     std::vector<double> steps;
     for (std::size_t k = 0; k < packed.which.size(); ++k) {
       steps.push_back(packed.x[k] * features_.inv_scale(packed.which[k]));
@@ -253,15 +257,15 @@ class Point {
   // gradient becomes orthogonal to their columns, as the dual demands.
   void minimise_free() {
     if (free_.empty()) return;
-    Packed<C> packed = fetch(free_, false);
-    for (int step = 0; step < 50; ++step) {
+    Packed<C> packed = fetch(free_, borrow_);
+    for (int step = 0; step < 50 && !watch_.stopped(); ++step) {
       Quadratic<C> model = newton_model(packed);
       std::vector<double> slope, goal = packed.x;
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const std::vector<double> move = newton_step(normal, model.coordinates, slope,
-                                                   2 * static_cast<int>(free_.size()) + 10, 1e-15);
+      const std::vector<double> move = newton_step(
+          normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10, 1e-15, watch_);
       for (std::size_t k = 0; k < free_.size(); ++k) {
         goal[k] += move[k];
         model.running.move(model.coordinates[k], move[k]);
@@ -274,7 +278,9 @@ class Point {
   Source<C>& A_;
   const Samples& samples_;
   const Features<C>& features_;
+  bool borrow_;  // read columns where they are, rather than packed
   int threads_;
+  Watch& watch_;
   std::vector<double> x_, z_, g_, h_;
   std::vector<Column> free_, support_;
   double constant_ = 0, objective_ = infinity;

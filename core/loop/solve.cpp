@@ -13,7 +13,7 @@ double lambda_max(Problem& problem, const Options& options, Watch& watch) {
                     problem.A);
 }
 
-Spectrum spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch) {
+double spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch) {
   return std::visit(
       [&](auto& A) { return spectral_radius_columns(*A, problem, options, tol, watch); },
       problem.A);

@@ -29,12 +29,8 @@ Solution solve(Problem& problem, const Options& options, std::span<const double>
                const Callback& callback, Watch& watch);
 double lambda_max(Problem& problem, const Options& options, Watch& watch);
 
-struct Spectrum {
-  double rho = 0, error = 0;
-  std::int64_t steps = 0;
-};
 // rho of the column-normalised (and centred, if the problem has an intercept) sqrt(W) A.
-Spectrum spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch);
+double spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch);
 
 // Per column type, each in its own translation unit.
 template <class C>
@@ -44,7 +40,7 @@ template <class C>
 double lambda_max_columns(Source<C>& A, const Problem& problem, const Options& options,
                           Watch& watch);
 template <class C>
-Spectrum spectral_radius_columns(Source<C>& A, const Problem& problem, const Options& options,
-                                 double tol, Watch& watch);
+double spectral_radius_columns(Source<C>& A, const Problem& problem, const Options& options,
+                               double tol, Watch& watch);
 
 }  // namespace shotgun

@@ -33,13 +33,13 @@ double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options
 }
 
 template <class C>
-Spectrum spectral_radius_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
-                                 Watch& watch) {
+double spectral_radius_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
+                               Watch& watch) {
   const std::vector<double> v(p.samples.y.size());
   std::vector<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
                        options.threads, watch);
-  Point<C, Squared> point(A, p.samples, features, options.threads);
+  Point<C, Squared> point(A, p.samples, features, true, options.threads, watch);
   std::vector<Column> all(static_cast<std::size_t>(A.cols()));
   std::iota(all.begin(), all.end(), 0);
   Packed<C> packed = point.fetch(all, true);
@@ -48,7 +48,7 @@ Spectrum spectral_radius_columns(Source<C>& A, const Problem& p, const Options& 
                              options.threads, options.seed);
   while (!watch.stopped() && spectrum.step() && spectrum.error() > tol * spectrum.rho())
     watch.poll();
-  return {spectrum.rho(), spectrum.error(), static_cast<std::int64_t>(spectrum.steps())};
+  return spectrum.rho();
 }
 
 }  // namespace shotgun

@@ -32,7 +32,7 @@ class WorkingSet {
         features_(A, samples, spec, intercept, standardize,
                   null_gradient<L>(samples, intercept, options.threads), c_, options.threads,
                   watch),
-        point_(A, samples, features_, options.threads),
+        point_(A, samples, features_, !options.working_set, options.threads, watch),
         engine_(choose_engine()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
@@ -41,7 +41,7 @@ class WorkingSet {
       const Penalty p = features_.penalty(j);
       if (p.excluded()) continue;
       active_.push_back(j);
-      if (p.half_free() || (p.free() && !features_.held_free(j))) certified_by_gap_ = false;
+      if (p.half_free() || (p.free() && !features_.held_free(j))) certifiable_ = false;
     }
   }
 
@@ -49,8 +49,8 @@ class WorkingSet {
     start(x0);
     for (;; ++row_.round) {
       timed(row_.scan, [&] { scan(); });
-      timed(row_.certify, [&] { certify(); });
       if (watch_.stopped()) return finish(reason());
+      timed(row_.certify, [&] { certify(); });
       if (report(callback)) return finish(Status::stopped);
       if (converged()) return finish(Status::converged);
       if (stalled()) return finish(Status::precision);
@@ -90,14 +90,16 @@ class WorkingSet {
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
       scanned_ = false;
+      Effort effort;
       Packed<C> null = point_.fetch(unpenalised, false);
-      shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000,
-                   effort_, watch_);
-      effort_.P = options_.P;
+      shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000, effort,
+                   watch_);
+      effort_.work += effort.work;
       point_.store(null);
       point_.refresh();
     }
     null_objective_ = point_.objective();
+    if (!std::isfinite(null_objective_)) throw Overflow{};
     negligible_ = options_.tol > 0 ? 0x1p-96 * energy() : 0.0;
     if (x0.empty()) return;
     scanned_ = false;
@@ -129,13 +131,12 @@ class WorkingSet {
       effort_.work += A_.nonzeros() * static_cast<double>(active_.size()) /
                       static_cast<double>(features_.count());
     }
-    if (features_.unscaled()) return;
-    double sum = 0;
-    if (!features_.intercept())
-      for (double v : u_) sum += v;
+    if (features_.untouched()) return;
+    double sum = 0;  // zero with an intercept, up to what a large mean makes of its rounding
+    for (double v : u_) sum += v;
     for (std::size_t p = 0; p < active_.size(); ++p) {
       const Column j = active_[p];
-      c_[p] = features_.inv_scale(j) * (c_[p] - features_.fixed_mean(j) * sum);
+      c_[p] = features_.inv_scale(j) * (c_[p] - features_.mean(j) * sum);
     }
   }
 
@@ -151,12 +152,24 @@ class WorkingSet {
     rounding_ = rounding();
     const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;
     here_ = here;
-    if (certified_by_gap_) lower_ = std::max(lower_, point_.objective() - here);
+    if (by_gap()) lower_ = std::max(lower_, point_.objective() - here);
     gap_ = std::min(here, point_.objective() - lower_ + rounding_);
   }
 
+  // Whether the gap is one: false where weights that nothing penalises are held by their gradient,
+  // or where that of the free ones could not be projected to rounding level.
+  bool by_gap() const {
+    if (!certifiable_) return false;
+    for (std::size_t p = 0; p < active_.size() && !point_.free().empty(); ++p) {
+      const Column j = active_[p];
+      if (features_.held_free(j) && std::abs(c_[p]) > 1e-9 * features_.raw_norm(j) * u_norm_)
+        return false;
+    }
+    return true;
+  }
+
   // Errors of z, of c and of F itself, each a sum of products.
-  double rounding() const {
+  double rounding() {
     const Samples& samples = point_.samples();
     double u_squares = 0, reach = 0;
     for (std::int64_t i = 0; i < samples.size(); ++i)
@@ -166,7 +179,8 @@ class WorkingSet {
     for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
     reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
     const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
-    return unit * (reach * std::sqrt(u_squares) + std::abs(point_.objective()));
+    u_norm_ = std::sqrt(u_squares);
+    return unit * (reach * u_norm_ + std::abs(point_.objective()));
   }
 
   // The round's row of the trace; true if the callback wants to stop.
@@ -204,7 +218,7 @@ class WorkingSet {
 
   // Drops the columns whose optimal weight is known and already there.
   void screen() {
-    if (!options_.working_set || !certified_by_gap_) return;
+    if (!options_.working_set || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
     std::size_t kept = 0;
     for (std::size_t p = 0; p < active_.size(); ++p) {
@@ -216,6 +230,7 @@ class WorkingSet {
       active_[kept] = j;
       c_[kept++] = c_[p];
     }
+    screened_ += static_cast<std::int64_t>(active_.size() - kept);
     active_.resize(kept);
     c_.resize(kept);
   }
@@ -281,6 +296,7 @@ class WorkingSet {
     const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
     const std::int64_t most = options_.max_epochs - effort_.epochs;
     const std::vector<double> before = packed_.x;
+    const double constant = point_.constant();
     const double objective = point_.objective();
     shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
     point_.store(packed_);
@@ -288,11 +304,13 @@ class WorkingSet {
     if (!(point_.objective() <= objective + rounding_)) {
       packed_.x = before;
       point_.store(packed_);
+      point_.set_constant(constant);
       point_.refresh();
     }
   }
 
   Solution finish(Status status) {
+    gap_ = std::min(gap_, point_.objective() - lower_ + rounding_);
     Solution s;
     s.x.resize(static_cast<std::size_t>(features_.count()));
     for (Column j = 0; j < features_.count(); ++j)
@@ -302,11 +320,11 @@ class WorkingSet {
     s.gap = gap_;
     s.null_objective = null_objective_;
     s.status = status;
-    s.certified_by_gap = certified_by_gap_;
+    s.certified_by_gap = by_gap();
     s.n_rounds = row_.round;
     s.n_epochs = effort_.epochs;
     s.n_updates = effort_.updates;
-    s.n_screened = features_.count() - static_cast<std::int64_t>(active_.size());
+    s.n_screened = screened_;
     s.P = std::max<std::int64_t>(1, effort_.P);
     s.rho = effort_.rho;
     s.engine = engine_;
@@ -341,9 +359,12 @@ class WorkingSet {
   Packed<C> packed_;
   double null_objective_ = 0, negligible_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity,
          gap_ = infinity;
-  double lower_ = -infinity, best_objective_ = infinity, best_gap_ = infinity;
+  double lower_ = 0;  // no loss and no penalty is negative
+  double best_objective_ = infinity, best_gap_ = infinity;
+  double u_norm_ = 0;  // of u, in the norm of W^-1
+  std::int64_t screened_ = 0;
   int idle_rounds_ = 0;
-  bool certified_by_gap_ = true, scanned_ = false;
+  bool certifiable_ = true, scanned_ = false;
   TraceRow row_;
   std::vector<TraceRow> trace_;
 };

@@ -43,7 +43,7 @@ class SpectralRadius {
     off_.push_back(rest);
     before_ = std::exchange(v_, std::move(next));
     measure();
-    done_ = done_ || rest <= 1e-14 * rho_ || diagonal_.size() >= 10 * v_.size() + 100;
+    done_ = rest <= 1e-14 * rho_ || diagonal_.size() >= 10 * v_.size() + 100;
     return !done_;
   }
 

@@ -26,14 +26,15 @@ class Pool {
 
   // The number of threads that ran, 0 when the pool is already running a region.
   int try_run(int threads, const Body& body) {
-    std::unique_lock<std::mutex> use(in_use_, std::try_to_lock);
-    if (!use.owns_lock()) return 0;
+    if (in_use_.test_and_set(std::memory_order_acquire)) return 0;
     threads = grow(threads);
     start(threads, body);
     execute(0);
     Backoff backoff;
     while (running_.load(std::memory_order_acquire) != 0) backoff.pause();
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    const std::exception_ptr failure = std::exchange(failure_, nullptr);
+    in_use_.clear(std::memory_order_release);
+    if (failure) std::rethrow_exception(failure);
     return threads;
   }
 
@@ -85,7 +86,7 @@ class Pool {
   }
 
   const pid_t owner_;
-  std::mutex in_use_;
+  std::atomic_flag in_use_;  // not a mutex: a signal handler may ask again from the same thread
   std::mutex mutex_;
   std::condition_variable wake_;
   std::uint64_t generation_ = 0;

@@ -104,8 +104,8 @@ int parallel_for(int threads, std::int64_t count, Chunk&& chunk) {
 // number of threads.
 class Slabs {
  public:
-  explicit Slabs(std::int64_t rows, std::int64_t at_least = 500, std::int64_t at_most = 16)
-      : rows_(rows), count_(std::clamp<std::int64_t>(rows / at_least, 1, at_most)) {}
+  explicit Slabs(std::int64_t rows)
+      : rows_(rows), count_(std::clamp<std::int64_t>(rows / 500, 1, 16)) {}
   int count() const { return static_cast<int>(count_); }
   Range operator[](std::int64_t slab) const {
     return {rows_ * slab / count_, rows_ * (slab + 1) / count_};

@@ -114,17 +114,19 @@ template <class T>
 std::unique_ptr<T[]> to_fortran(const T* values, std::int64_t n, std::int64_t d,
                                 std::int64_t stride, int threads, Watch& watch) {
   auto out = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * d));
-  constexpr std::int64_t tile = 32;
-  parallel_for(worthwhile_threads(threads, static_cast<double>(n) * static_cast<double>(d)),
-               (d + tile - 1) / tile, [&](std::int64_t t) {
-                 if (watch.stopped()) return;
-                 watch.poll();
-                 const std::int64_t j0 = t * tile, j1 = std::min(d, j0 + tile);
-                 for (std::int64_t i0 = 0; i0 < n; i0 += tile)
-                   for (std::int64_t j = j0; j < j1; ++j)
-                     for (std::int64_t i = i0; i < std::min(n, i0 + tile); ++i)
-                       out[static_cast<std::size_t>(j * n + i)] = values[i * stride + j];
-               });
+  constexpr std::int64_t tile = 32, tall = 8192;
+  const std::int64_t across = (d + tile - 1) / tile, down = (n + tall - 1) / tall;
+  const double work = static_cast<double>(n) * static_cast<double>(d);
+  parallel_for(worthwhile_threads(threads, work), across * down, [&](std::int64_t piece) {
+    if (watch.stopped()) return;
+    watch.poll();
+    const std::int64_t j0 = piece % across * tile, j1 = std::min(d, j0 + tile);
+    const std::int64_t first = piece / across * tall, last = std::min(n, first + tall);
+    for (std::int64_t i0 = first; i0 < last; i0 += tile)
+      for (std::int64_t j = j0; j < j1; ++j)
+        for (std::int64_t i = i0; i < std::min(last, i0 + tile); ++i)
+          out[static_cast<std::size_t>(j * n + i)] = values[i * stride + j];
+  });
   return out;
 }
 

@@ -2,6 +2,7 @@
 // loop asks of the data.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <unordered_map>
@@ -157,7 +158,7 @@ class CscSource final : public Source<SparseColumns<T>> {
     std::int64_t fresh = 0;
     for (Column j : which)
       if (!packed_.contains(j)) fresh += starts_[j + 1] - starts_[j];
-    auto& piece = pieces_.emplace_back(fresh);
+    auto& piece = fresh > 0 ? pieces_.emplace_back(fresh) : nothing_;
     std::int64_t at = 0;
     for (Column j : which) {
       if (auto known = packed_.find(j); known != packed_.end()) {
@@ -193,7 +194,8 @@ class CscSource final : public Source<SparseColumns<T>> {
   const T* values_;
   const Index *indices_, *starts_;
   std::int64_t rows_, cols_;
-  std::vector<Piece> pieces_;
+  std::deque<Piece> pieces_;
+  Piece nothing_{0};
   std::unordered_map<Column, Handle<C>> packed_;
 };
 

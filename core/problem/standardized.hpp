@@ -35,6 +35,9 @@ struct NotFinite {
   Column column;
 };
 
+// F at x = 0 is not finite: targets, offsets or weights are too large to square.
+struct Overflow {};
+
 // The coordinate of one column for curvature h: moments about the mean, without cancellation.
 // `fixed_mean` is used unless an intercept makes the h-weighted mean the right one.
 template <Columns C>
@@ -81,6 +84,7 @@ class Features {
     std::vector<double> sums(norm2_.size());
     dots.resize(norm2_.size());
     A.survey(threads, samples.weights(), v.data(), sums.data(), norm2_.data(), dots.data(), watch);
+    if (watch.stopped()) return;
     const bool centred = intercept || standardize;
     for (std::size_t j = 0; j < norm2_.size(); ++j) {
       const double squares = norm2_[j], mean = centred ? sums[j] / total_w_ : 0.0;
@@ -114,7 +118,8 @@ class Features {
     return inv_scale_.empty() ? 1.0 : inv_scale_[static_cast<std::size_t>(j)];
   }
 
-  bool unscaled() const { return inv_scale_.empty() && !standardize_; }
+  // Columns are used as they are: neither centred nor scaled.
+  bool untouched() const { return inv_scale_.empty() && mean_.empty(); }
 
   Penalty penalty(Column j) const {
     if (common_) return *common_;
@@ -144,7 +149,8 @@ class Features {
   double careful(Source<C>& A, Column j, const Samples& samples, double mean) {
     if (A.empty(j)) return 0.0;
     std::vector<Handle<C>> handle;
-    A.pack(std::span<const Column>(&j, 1), handle);
+    if (!A.borrow(std::span<const Column>(&j, 1), handle))
+      A.pack(std::span<const Column>(&j, 1), handle);
     const C column(A.rows(), handle);
     double largest = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {

@@ -1,4 +1,4 @@
-"""Makes the core's threads visible to threadpoolctl, if that is loaded or comes to be."""
+"""Makes the core's threads visible to threadpoolctl, if that is installed."""
 
 from __future__ import annotations
 

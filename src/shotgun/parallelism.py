@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun.problem import (
+    SEEDS,
     check_count,
     check_number,
     check_threads,
@@ -22,7 +23,7 @@ def _spectrum(
     A: Any, weights: Any, centre: bool, n_threads: int | None, tol: float, seed: int
 ) -> tuple[float, int]:
     threads = check_threads(n_threads)
-    tol, seed = check_number("tol", tol), check_count("seed", seed, least=0)
+    tol, seed = check_number("tol", tol), check_count("seed", seed, least=0, most=SEEDS)
     design = make_design(A, threads)
     statement = _core.Statement()
     statement.y = np.zeros(design.rows)
@@ -32,8 +33,7 @@ def _spectrum(
     options = _core.Options()
     options.threads = threads
     options.seed = seed
-    rho, _, _ = _core.spectral_radius(design, statement, options, tol)
-    return float(rho), int(design.cols)
+    return float(_core.spectral_radius(design, statement, options, tol)), int(design.cols)
 
 
 def spectral_radius(

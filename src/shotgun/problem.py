@@ -16,7 +16,9 @@ import shotgun._core as _core
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 LOSSES = ("squared", "logistic")
+SEEDS = 2**64 - 1  # the largest seed
 _MOST = np.iinfo(np.int32).max
+_THREADS = 4096
 
 
 def make_design(A: Any, n_threads: int) -> _core.Design:
@@ -102,10 +104,15 @@ def _index_arrays(A: Any, lines: int) -> tuple[np.ndarray[Any, Any], np.ndarray[
 
 def check_vector(name: str, values: Any, size: int, finite: bool = True) -> Vector:
     """A float64 vector of the right length, or an error that names the argument."""
-    try:
-        vector = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must hold real numbers: {error}") from None
+    array = np.asarray(values)
+    if array.dtype.kind == "O":  # numbers of several kinds, perhaps
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold real numbers: {error}") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, not {array.dtype}")
+    vector = np.ascontiguousarray(array, dtype=np.float64)
     if vector.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), not {vector.shape}")
     if finite and not np.isfinite(vector).all():
@@ -120,6 +127,8 @@ def check_vector(name: str, values: Any, size: int, finite: bool = True) -> Vect
 def check_number(name: str, value: Any, least: float = 0.0) -> float:
     """A finite real number of at least `least`."""
     try:
+        if isinstance(value, str):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}") from None
@@ -128,12 +137,14 @@ def check_number(name: str, value: Any, least: float = 0.0) -> float:
     return number
 
 
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """An integer of at least `least`."""
+def check_count(name: str, value: Any, least: int = 1, most: int = 2**63 - 1) -> int:
+    """An integer between `least` and `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value}")
+    if value > most:
+        raise ValueError(f"{name} must be at most {most}, not {value}")
     return int(value)
 
 
@@ -148,28 +159,31 @@ def check_threads(n_threads: int | None) -> int:
     """The number of threads asked for, else the process's default."""
     if n_threads is None:
         return int(_core.default_threads())
-    return check_count("n_threads", n_threads)
+    return check_count("n_threads", n_threads, most=_THREADS)
 
 
-def encode_labels(y: Any, size: int) -> Vector:
-    """Two classes of any kind, in sorted order, as -1 and +1."""
+def encode_labels(y: Any, size: int, weights: Vector | None) -> Vector:
+    """Two classes of any kind, in sorted order, as -1 and +1; rows of weight 0 do not count."""
     labels = np.asarray(y)
     if labels.shape != (size,):
         raise ValueError(f"y must have shape ({size},), not {labels.shape}")
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity")
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) != 2:
-        few = ", ".join(repr(c) for c in classes[:5].tolist()) + (
-            ", ..." if len(classes) > 5 else ""
-        )
-        raise ValueError(f"y must hold exactly two classes for a classifying loss, not {few}")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels of one kind: {error}") from None
+    present = classes if weights is None else classes[np.unique(codes[weights > 0])]
+    if len(classes) != 2 or len(present) != 2:
+        few = present[:5].tolist()
+        shown = ", ".join(map(repr, few)) + (", ..." if len(present) > 5 else "")
+        raise ValueError(f"y must hold exactly two classes for a classifying loss, not {shown}")
     return np.ascontiguousarray(2.0 * codes - 1.0)
 
 
-def check_target(y: Any, size: int, loss: str) -> Vector:
+def check_target(y: Any, size: int, loss: str, weights: Vector | None) -> Vector:
     """The target as the loss wants it."""
-    return encode_labels(y, size) if loss == "logistic" else check_vector("y", y, size)
+    return encode_labels(y, size, weights) if loss == "logistic" else check_vector("y", y, size)
 
 
 def check_weights(weights: Any, size: int) -> Vector:
@@ -248,9 +262,9 @@ def state_problem(
     statement.l2 = check_number("l2", l2)
     design = make_design(A, n_threads)
     n, d = design.rows, design.cols
-    statement.y = check_target(y, n, loss)
-    if weights is not None:
-        statement.weights = check_weights(weights, n)
+    w = None if weights is None else check_weights(weights, n)
+    statement.weights = w
+    statement.y = check_target(y, n, loss, w)
     if offset is not None:
         statement.offset = check_vector("offset", offset, n)
     factor = None if penalty_factor is None else check_penalty_factor(penalty_factor, d)

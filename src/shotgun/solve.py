@@ -10,6 +10,7 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun.problem import (
+    SEEDS,
     Vector,
     check_choice,
     check_count,
@@ -39,15 +40,15 @@ class Solution:
     tolerance : float
         What the gap had to reach: tol * F0.
     certificate : {"gap", "gradient"}
-        "gradient" where no duality gap exists (lam = 0 without l2 or bounds): `gap` is then an
-        estimate from the projected gradient.
+        "gradient" where weights that nothing penalises (lam = 0 or factor 0, without l2 or a bound
+        on each side) leave no duality gap: `gap` is then estimated from the projected gradient.
     status : {"converged", "max_epochs", "deadline", "stopped", "precision"}
         "precision": no step lowers F in float64.
     n_rounds, n_epochs, n_updates : int
         Looks at all of A, passes over the working set, coordinate updates.
     P, rho : int, float or None
-        Updates made at once, and the spectral radius of the last working set as far as 5 % of the
-        work could tell it.
+        Weights moved at once (by newton: the support), and the spectral radius of a working set
+        as far as 5 % of the work could tell it.
     engine : str
         The engine that ran.
     n_screened : int
@@ -94,7 +95,7 @@ def _options(
     options.tol = check_number("tol", tol)
     options.cyclic = check_choice("order", order, ("random", "cyclic")) == "cyclic"
     options.max_epochs = check_count("max_epochs", max_epochs, least=0)
-    options.seed = check_count("seed", seed, least=0)
+    options.seed = check_count("seed", seed, least=0, most=SEEDS)
     return options
 
 
