@@ -6,10 +6,11 @@
 //   a~_j'u],
 // every bracket being non-negative (Fenchel-Young). We take u = scale * gradient with the largest
 // scale that keeps every phi_j* finite. Summing brackets instead of subtracting the dual value from
-// the primal one loses no digits: near the optimum each bracket is small by itself.
+// the primal one never gives a negative gap: each bracket is small by itself near the optimum.
 #pragma once
 
 #include <cmath>
+#include <vector>
 
 #include "engine/update.hpp"
 #include "parallel/threads.hpp"
@@ -42,22 +43,29 @@ struct Columnwise {
   double scale = 1, gap = 0;
 };
 
-// Both passes over `count` columns; term(p) gives the p-th DualTerm.
+// term(p) gives the p-th of `count` DualTerms. Only those that can have a part in the gap are kept
+// for the sum, which needs the scale of all: a plain weight at zero has none.
 template <class Term>
-Columnwise columnwise_gap(int threads, std::int64_t count, Term&& term) {
-  Columnwise result;
-  constexpr std::int64_t block = 4096;
-  const std::int64_t blocks = (count + block - 1) / block;
-  std::vector<double> scales(static_cast<std::size_t>(blocks), 1.0);
-  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(count)), blocks,
+Columnwise columnwise_gap(int threads, std::int64_t count, double work, Term&& term) {
+  constexpr std::int64_t block = 1024;
+  struct Part {
+    double scale = 1;
+    std::vector<DualTerm> terms;
+  };
+  std::vector<Part> parts(static_cast<std::size_t>((count + block - 1) / block));
+  parallel_for(worthwhile_threads(threads, work), static_cast<std::int64_t>(parts.size()),
                [&](std::int64_t b) {
-                 double& scale = scales[static_cast<std::size_t>(b)];
-                 for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p)
-                   scale = std::min(scale, feasible_scale(term(p)));
+                 Part& part = parts[static_cast<std::size_t>(b)];
+                 for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p) {
+                   const DualTerm t = term(p);
+                   part.scale = std::min(part.scale, feasible_scale(t));
+                   if (t.x != 0 || !t.penalty.silent_at_zero()) part.terms.push_back(t);
+                 }
                });
-  for (double s : scales) result.scale = std::min(result.scale, s);
-  result.gap =
-      sum_rows(threads, count, [&](std::int64_t p) { return column_gap(term(p), result.scale); });
+  Columnwise result;
+  for (const Part& part : parts) result.scale = std::min(result.scale, part.scale);
+  for (const Part& part : parts)
+    for (const DualTerm& t : part.terms) result.gap += column_gap(t, result.scale);
   return result;
 }
 

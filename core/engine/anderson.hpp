@@ -23,6 +23,7 @@ class Anderson {
   // Columns at rest are visited once in that many epochs.
   static std::int64_t patience() { return 1 + cycles * static_cast<std::int64_t>(depth); }
   static bool ready() { return true; }
+  static bool uses_rho() { return false; }
 
   // In turns: one epoch over all columns, then two cycles over those that are not at rest, each
   // ended by an extrapolation.

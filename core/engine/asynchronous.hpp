@@ -18,6 +18,7 @@ class Asynchronous {
   // Draws are with replacement, so an epoch may miss the one weight that could move.
   static std::int64_t patience() { return 5; }
   static bool ready() { return true; }
+  static bool uses_rho() { return false; }
 
   // About |W| updates per epoch, in segments with a look at F after each.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {

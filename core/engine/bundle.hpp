@@ -92,6 +92,7 @@ class Bundle {
   // Epochs without progress after which there is none to be made.
   static std::int64_t patience() { return 1; }
   static bool ready() { return true; }
+  static bool uses_rho() { return true; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

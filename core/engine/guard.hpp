@@ -13,6 +13,7 @@ namespace shotgun {
 struct Effort {
   double work = 0, rho_work = 0;
   std::int64_t epochs = 0, updates = 0;
+  std::int64_t shot = 0;                                  // epochs of the last shot
   double rho = std::numeric_limits<double>::quiet_NaN();  // as last learnt
   std::int64_t P = 0;  // what the asynchronous engine was left with; 0: ask the options
 };
@@ -32,10 +33,11 @@ class Guard {
         effort_(effort),
         cost_(2 * count_nonzeros(A)) {}
 
-  // Spends what the budget allows, `most` products at once; fewer than three would tell nothing.
-  void learn(int most) {
+  // Spends what the budget (a part of all work) allows, `most` products at once; fewer than three
+  // would tell nothing.
+  void learn(int most, double budget) {
     const auto affordable = [&](int products) {
-      return effort_.rho_work + products * cost_ <= 0.05 * effort_.work;
+      return effort_.rho_work + products * cost_ <= budget * effort_.work;
     };
     if (!spectrum_ && !affordable(least)) return;
     for (int step = 0; step < std::max(most, spectrum_ ? 1 : least) && more_ && affordable(1);

@@ -79,6 +79,7 @@ class Newton {
     return epoch;
   }
   bool ready() const { return stage_ == 0; }
+  static bool uses_rho() { return false; }
 
  private:
   // The weights that F is smooth in, where they are: not at zero (unless nothing holds them there)

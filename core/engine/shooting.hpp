@@ -60,6 +60,8 @@ class Shooting {
   static std::int64_t patience() { return 1; }
   // Whether a look at the gap makes sense now.
   static bool ready() { return true; }
+  // Whether P follows from rho while the engine runs.
+  static bool uses_rho() { return false; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

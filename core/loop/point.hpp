@@ -233,16 +233,21 @@ class Point {
     add_columns(packed, steps, z_);
     if (features_.intercept()) constant_ += minimise_intercept<L>(threads_, samples_, z_);
   }
-  // v += sum_k steps_k a_k, over fixed slabs of rows.
+  // v += sum_k steps_k a_k, over fixed slabs of rows (or all at once where one thread does it and
+  // each row is summed by itself, so that slabs make no difference to the bits).
   void add_columns(const Packed<C>& packed, std::span<const double> steps,
                    std::vector<double>& v) const {
     const C columns(rows(), packed.handles);
     const std::vector<std::int64_t> list = first_columns(columns.count());
+    const int threads = worthwhile_threads(threads_, count_nonzeros(columns));
+    if (!C::dense && threads == 1) {
+      columns.add_axpys(list, steps.data(), nullptr, v.data(), {0, rows()});
+      return;
+    }
     const Slabs slabs(rows());
-    parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)), slabs.count(),
-                 [&](std::int64_t s) {
-                   columns.add_axpys(list, steps.data(), nullptr, v.data(), slabs[s]);
-                 });
+    parallel_for(threads, slabs.count(), [&](std::int64_t s) {
+      columns.add_axpys(list, steps.data(), nullptr, v.data(), slabs[s]);
+    });
   }
   std::vector<double> change_of_z(const Packed<C>& packed, std::span<const double> goal,
                                   double constant) const {

@@ -15,18 +15,11 @@ namespace shotgun {
 // The duality gap of the packed problem at the model's current point.
 template <class Model>
 double packed_gap(const Model& model, std::span<const double> x, int threads) {
-  const std::int64_t count = model.A.count();
-  std::vector<double> gradient(static_cast<std::size_t>(count));
-  const std::int64_t run = 32;
-  parallel_for(worthwhile_threads(threads, count_nonzeros(model.A)), (count + run - 1) / run,
-               [&](std::int64_t r) {
-                 for (auto k = r * run; k < std::min(count, (r + 1) * run); ++k)
-                   gradient[static_cast<std::size_t>(k)] = model.gradient(k);
-               });
-  const Columnwise columns = columnwise_gap(threads, count, [&](std::int64_t k) {
+  const double work = count_nonzeros(model.A);
+  const Columnwise columns = columnwise_gap(threads, model.A.count(), work, [&](std::int64_t k) {
     const auto at = static_cast<std::size_t>(k);
     const Coordinate& c = model.coordinates[at];
-    return DualTerm{c.penalty, x[at], gradient[at], c.beta};
+    return DualTerm{c.penalty, x[at], model.gradient(k), c.beta};
   });
   return columns.gap + model.rows_gap(threads, columns.scale);
 }
@@ -37,7 +30,9 @@ template <class Model, class Engine>
 void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
            double target, std::int64_t most, int threads, Effort& effort, Watch& watch) {
   const double epoch_work = 2 * count_nonzeros(model.A) + static_cast<double>(model.A.count());
-  std::int64_t check = 1, idle = 0;
+  // The first look at the gap comes when a quarter of the last shot's epochs are done.
+  std::int64_t check = std::clamp<std::int64_t>(effort.shot / 4, 1, 20), idle = 0;
+  const std::int64_t begin = effort.epochs;
   for (std::int64_t done = 0; done < most && !watch.stopped();) {
     const std::int64_t epochs = std::clamp<std::int64_t>(check - done, 1, most - done);
     const Epoch epoch = engine(x, epochs, watch);
@@ -46,7 +41,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     effort.epochs += epochs;
     effort.updates += epoch.updates;
     effort.work += epoch_work * static_cast<double>(epochs);
-    guard.learn(1);
+    if (engine.uses_rho()) guard.learn(1, 0.05);
     watch.poll();
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
@@ -60,8 +55,10 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (packed_gap(model, x, threads) <= target) break;
     check = done + std::clamp<std::int64_t>(done / 2, 1, 20);
   }
-  guard.learn(30);
+  guard.learn(30,
+              engine.uses_rho() ? 0.05 : 0.02);  // a product costs more than its operations tell
   effort.P = engine.P();
+  effort.shot = effort.epochs - begin;
 }
 
 template <class Model>

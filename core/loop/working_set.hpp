@@ -143,11 +143,12 @@ class WorkingSet {
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
     const auto count = static_cast<std::int64_t>(active_.size());
-    const Columnwise columns = columnwise_gap(options_.threads, count, [&](std::int64_t p) {
-      const Column j = active_[static_cast<std::size_t>(p)];
-      return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
-                      L::beta * features_.norm2(j)};
-    });
+    const Columnwise columns = columnwise_gap(
+        options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
+          const Column j = active_[static_cast<std::size_t>(p)];
+          return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
+                          L::beta * features_.norm2(j)};
+        });
     scale_ = columns.scale;
     rounding_ = rounding();
     const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;

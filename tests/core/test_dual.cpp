@@ -20,7 +20,7 @@ Certificate certificate(const Example& e, const Doubles& x, double b, int thread
   Doubles c(at(e.A.d));
   for (std::int64_t j = 0; j < e.A.d; ++j)
     for (std::int64_t i = 0; i < e.A.n; ++i) c[at(j)] += e.A(i, j) * g[at(i)];
-  const Columnwise columns = columnwise_gap(threads, e.A.d, [&](std::int64_t j) {
+  const Columnwise columns = columnwise_gap(threads, e.A.d, 1e9, [&](std::int64_t j) {
     return DualTerm{e.penalty_of(j), x[at(j)], c[at(j)], 1.0};
   });
   Certificate result{columns.scale, columns.gap, 0};
@@ -102,7 +102,7 @@ TEST_CASE("the columns' part has the same bits for any number of threads") {
   const std::int64_t count = 50'000;
   const Doubles x = random_vector(count, 35), g = random_vector(count, 36);
   auto gap = [&](int threads) {
-    return columnwise_gap(threads, count, [&](std::int64_t p) {
+    return columnwise_gap(threads, count, 1e9, [&](std::int64_t p) {
       return DualTerm{{.lam = 0.5}, x[at(p)], g[at(p)], 1.0};
     });
   };

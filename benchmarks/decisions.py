@@ -1,0 +1,192 @@
+"""The figures in docs/decisions: each function prints those of one page.
+
+python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions]
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+import shotgun
+from shotgun import theory
+
+
+def camera(values: tuple[float, float], masks: int, pixels: int, seed: int = 0):
+    """Random masks with unit columns and a sparse scene."""
+    rng = np.random.default_rng(seed)
+    A = rng.choice(values, size=(masks, pixels))
+    A = np.asfortranarray(A / np.linalg.norm(A, axis=0))
+    scene = np.where(rng.random(pixels) < 0.03, rng.uniform(0.5, 2.0, pixels), 0.0)
+    return A, A @ scene + 0.01 * rng.normal(size=masks)
+
+
+def correlated(n: int = 2_000, d: int = 3_000, seed: int = 0):
+    """Columns whose neighbours are alike (correlation 1/2)."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(n, d))
+    for j in range(1, d):
+        A[:, j] = 0.5 * A[:, j - 1] + np.sqrt(0.75) * A[:, j]
+    truth = np.where(rng.random(d) < 0.05, rng.normal(size=d), 0.0)
+    return np.asfortranarray(A), A @ truth + rng.normal(size=n)
+
+
+PROBLEMS = {
+    "0/1 masks 820 x 2048": lambda: camera((0.0, 1.0), 820, 2048),
+    "+-1 masks 410 x 1024": lambda: camera((-1.0, 1.0), 410, 1024),
+    "correlated 2000 x 3000": correlated,
+}
+
+
+def block() -> None:
+    """Engines at the same P, plain (no working set), to a relative gap of 1e-6 at lam_max / 20."""
+    print("problem                 P*   engine     P  epochs  updates / d  seconds (1, 2 threads)")
+    for name, make in PROBLEMS.items():
+        A, y = make()
+        lam = shotgun.lambda_max(A, y) / 20
+        ideal = shotgun.ideal_p(A)
+        for engine, P in [("shooting", 1), ("bundle", 32), ("block", 32)]:
+            keywords = {"engine": engine, "P": P, "working_set": False, "max_epochs": 20_000}
+            fits = [
+                min(
+                    (shotgun.solve(A, y, lam, n_threads=t, **keywords) for _ in range(3)),
+                    key=lambda s: s.seconds,
+                )
+                for t in (1, 2)
+            ]
+            assert np.array_equal(fits[0].x, fits[1].x)
+            assert fits[0].status == "converged"
+            s = fits[0]
+            print(
+                f"{name:<23} {ideal:<4} {engine:<9} {s.P:>2} {s.n_epochs:>7}"
+                f" {s.n_updates / A.shape[1]:>12.1f}  {fits[0].seconds:7.3f} {fits[1].seconds:7.3f}"
+            )
+        if ideal < 32 and np.allclose(np.linalg.norm(A, axis=0), 1):
+            F = theory.shotgun(theory.Problem(A, y, lam), 32, [0, 100], weights="signed").F
+            print(
+                f"{name:<23} {ideal:<4} Alg. 2    32  F after 100 steps is {F[1] / F[0]:.0e} x F(0)"
+            )
+
+
+def certificate() -> None:
+    """The gap by brackets and as P - D, both in float64, against the same in extended precision."""
+
+    def gaps(A, y, x, lam):
+        r = y - A @ x
+        c = A.T @ r
+        theta = r * min(1.0, lam / abs(c).max())
+        direct = r @ r / 2 + lam * abs(x).sum() - (y @ y / 2 - (y - theta) @ (y - theta) / 2)
+        pull = A.T @ theta
+        brackets = (r - theta) @ (r - theta) / 2 + (lam * abs(x) - pull * x).sum()
+        return float(direct), float(brackets)
+
+    A, y = camera((-1.0, 1.0), 410, 1024)
+    lam = shotgun.lambda_max(A, y) / 1000
+    wide = [a.astype(np.longdouble) for a in (A, y)]
+    print(f"1/2 |y|^2 = {y @ y / 2:.3g}; relative errors against extended precision")
+    print("epochs  F          gap            error of the brackets  error of P - D")
+    for epochs in (50, 100, 200, 300, 400, 500):
+        s = shotgun.solve(A, y, lam, tol=0, engine="shooting", working_set=False, max_epochs=epochs)
+        direct, brackets = gaps(A, y, s.x, lam)
+        truth = gaps(*wide, s.x.astype(np.longdouble), np.longdouble(lam))[1]
+        errors = [abs(g - truth) / truth for g in (brackets, direct)]
+        print(f"{epochs:<7} {s.objective:<10.4g} {truth:<14.3e} {errors[0]:<22.0e} {errors[1]:.0e}")
+
+
+def threads() -> None:
+    """No threads until the first parallel fit; a fork gets its own."""
+    for names in ("numpy, scipy.sparse", "shotgun"):
+        code = f"import os, {names}; print(len(os.listdir('/proc/self/task')))"
+        alone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        print(f"threads of a process after `import {names}`: {alone.stdout.strip()}")
+    A, y = correlated()
+    lam = shotgun.lambda_max(A, y) / 20
+    want = shotgun.solve(A, y, lam, n_threads=2).x
+    begin = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(shotgun.solve(A, y, lam, n_threads=2).x, want) else 1)
+    _, status = os.waitpid(child, 0)
+    seconds = time.perf_counter() - begin
+    good = os.waitstatus_to_exitcode(status) == 0
+    print(f"a fit in a forked child after one in the parent: same bits {good}, {seconds:.2f} s")
+    answers: list[np.ndarray] = []
+    users = [
+        threading.Thread(target=lambda: answers.append(shotgun.solve(A, y, lam, n_threads=2).x))
+        for _ in range(4)
+    ]
+    begin = time.perf_counter()
+    for user in users:
+        user.start()
+    for user in users:
+        user.join()
+    same = all(np.array_equal(x, want) for x in answers)
+    print(
+        f"four Python threads fitting at once, two threads each: same bits {same}, "
+        f"{time.perf_counter() - begin:.2f} s"
+    )
+
+
+def lanczos() -> None:
+    """Products with A'A until rho is within 1e-6 of the truth, both from the same random vector."""
+    print("problem                 rho        products: Lanczos  power iteration")
+    for name, make in PROBLEMS.items():
+        A, _ = make()
+        A = A / np.linalg.norm(A, axis=0)
+        exact = float(np.linalg.eigvalsh(A @ A.T if A.shape[0] < A.shape[1] else A.T @ A)[-1])
+        assert abs(shotgun.spectral_radius(A) - exact) <= 2e-6 * exact
+        start = 0.5 + np.random.default_rng(0).random(A.shape[1])
+        start /= np.linalg.norm(start)
+        v, power, estimate = start, 0, 0.0
+        while abs(estimate - exact) > 1e-6 * exact:
+            w = A.T @ (A @ v)
+            estimate, power = float(v @ w), power + 1
+            v = w / np.linalg.norm(w)
+        v, before, steps, estimate = start, np.zeros_like(start), 0, 0.0
+        diagonal: list[float] = []
+        off: list[float] = []
+        while abs(estimate - exact) > 1e-6 * exact:
+            w = A.T @ (A @ v) - (off[-1] * before if off else 0.0)
+            diagonal.append(float(v @ w))
+            w -= diagonal[-1] * v
+            estimate = float(eigh_tridiagonal(diagonal, off, eigvals_only=True)[-1])
+            off.append(float(np.linalg.norm(w)))
+            before, v, steps = v, w / off[-1], steps + 1
+        print(f"{name:<23} {exact:<10.6g} {steps:>17} {power:>16}")
+
+
+def instructions() -> None:
+    """Dense fits with the portable kernels and with AVX2, in cache and out of it."""
+    code = """
+import sys, time
+sys.path.insert(0, "benchmarks")
+import decisions, shotgun
+from shotgun import _core
+for n, d in ((200, 400), (1000, 1000), (2000, 3000)):
+    A, y = decisions.correlated(n, d)
+    lam = shotgun.lambda_max(A, y) / 20
+    times = []
+    for _ in range(9):
+        begin = time.thread_time()
+        s = shotgun.solve(A, y, lam, n_threads=1, engine="shooting", working_set=False)
+        times.append(time.thread_time() - begin)
+    rate = A.size * s.n_epochs / min(times) / 1e6
+    print(f"{_core.instructions():<9} {n} x {d}: {rate:6.0f} Mnnz/s")
+"""
+    for wish in ("baseline", ""):
+        environment = {**os.environ, "SHOTGUN_INSTRUCTIONS": wish}
+        subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+PAGES = {f.__name__: f for f in (block, certificate, threads, lanczos, instructions)}
+
+if __name__ == "__main__":
+    for page in sys.argv[1:] or PAGES:
+        print(f"--- {page}")
+        PAGES[page]()
