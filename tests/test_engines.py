@@ -305,3 +305,19 @@ def test_auto_never_chooses_asynchronous_and_not_by_threads() -> None:
         }
         assert len(chosen) == 1
         assert "asynchronous" not in {engine for engine, _ in chosen}
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_newton_works_in_parallel_to_the_same_bits(loss: str, sparse: bool) -> None:
+    data = make_data(4000, 300, loss, density=0.3 if sparse else 1.0)
+    A = sp.csc_array(data.A) if sparse else data.A
+    fits = [
+        shotgun.solve(A, data.y, data.lam_max / 50, loss, n_threads=threads, trace=True)
+        for threads in (1, 2, 3, 8)
+    ]
+    for threads, fit in zip((1, 2, 3, 8), fits, strict=True):
+        assert fit.engine == "newton"
+        assert (max(row["threads"] for row in fit.trace) > 1) == (threads > 1)
+        assert np.array_equal(fit.x, fits[0].x)
+        assert fit.gap == fits[0].gap

@@ -767,3 +767,40 @@ def test_y_of_any_scale_is_one_problem(data: Data, size: float) -> None:
     scaled = shotgun.solve(data.A, size * data.y, size, tol=1e-10)
     assert scaled.status == "converged"
     np.testing.assert_allclose(scaled.x / size, plain.x, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e200])
+def test_targets_too_large_to_square_are_refused(scale: float) -> None:
+    data = make_data(20, 5)
+    with pytest.raises(ValueError, match="y, offset or weights are too large"):
+        shotgun.solve(data.A, data.y * scale, 1.0)
+
+
+def test_one_class_among_the_rows_that_count_is_refused() -> None:
+    data = make_data(20, 5, "logistic")
+    with pytest.raises(ValueError, match="y must hold exactly two classes"):
+        shotgun.solve(data.A, data.y, 1.0, "logistic", weights=(data.y > 0).astype(float))
+
+
+@pytest.mark.parametrize("name", ["y", "weights", "offset", "x0"])
+@pytest.mark.parametrize("dtype", [complex, "U5", "datetime64[s]"])
+def test_vectors_of_other_kinds_are_refused_by_name(name: str, dtype: Any) -> None:
+    data = make_data(20, 5)
+    wrong = {name: np.zeros(5 if name == "x0" else 20).astype("i8").astype(dtype)}
+    arguments = {"A": data.A, "y": data.y, "lam": 1.0} | wrong
+    with pytest.raises(TypeError, match=f"{name} must hold real numbers"):
+        shotgun.solve(**arguments)
+
+
+@pytest.mark.parametrize("name", ["seed", "P", "max_epochs", "n_threads"])
+def test_counts_beyond_the_core_are_refused_by_name(name: str) -> None:
+    data = make_data(20, 5)
+    with pytest.raises(ValueError, match=f"{name} must be at most"):
+        shotgun.solve(data.A, data.y, 1.0, **{name: 2**70})
+
+
+def test_labels_that_do_not_compare_are_refused_by_name() -> None:
+    data = make_data(20, 5, "logistic")
+    labels = np.array(["a", None] * 10, dtype=object)
+    with pytest.raises(TypeError, match="y must hold labels of one kind"):
+        shotgun.solve(data.A, labels, 1.0, "logistic")

@@ -739,3 +739,46 @@ def test_a_solution_is_frozen_and_prints_its_certificate() -> None:
     assert "converged" in repr(fit)
     with pytest.raises(AttributeError):
         fit.gap = 0.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("deadline", [0.0, 1e-4, 1e-3, 5e-3, 2e-2])
+def test_the_gap_bounds_the_error_wherever_a_deadline_falls(deadline: float) -> None:
+    # Several runs of columns, the signal in the last: a scan cut short would miss it.
+    rng = np.random.default_rng(0)
+    A = np.asfortranarray(rng.standard_normal((500, 4000)))
+    y = 3 * A[:, -50:].sum(axis=1)
+    best = shotgun.solve(A, y, 1.0, tol=1e-9)
+    fit = shotgun.solve(A, y, 1.0, deadline=deadline)
+    assert fit.objective - best.objective <= fit.gap
+
+
+@pytest.mark.parametrize("mean", [1e5, 1e7, 1e8])
+@pytest.mark.parametrize("engine", ["auto", "shooting", "block"])
+def test_far_off_columns_never_blow_up(mean: float, engine: str) -> None:
+    rng = np.random.default_rng(1)
+    A, y = rng.standard_normal((200, 50)) + mean, rng.standard_normal(200)
+    lam = 0.1 * shotgun.lambda_max(A, y, fit_intercept=True)
+    fit = shotgun.solve(A, y, lam, fit_intercept=True, engine=engine)
+    null = 0.5 * ((y - y.mean()) ** 2).sum()
+    assert fit.objective <= null * (1 + 1e-12)
+    assert np.isfinite(fit.x).all()
+    assert fit.gap >= 0
+    if mean == 1e5:
+        assert fit.status == "converged"
+
+
+def test_epochs_of_the_null_model_are_not_charged_to_max_epochs() -> None:
+    rng = np.random.default_rng(2)
+    A, y = rng.standard_normal((300, 40)), rng.standard_normal(300)
+    factor = np.r_[np.zeros(12), np.ones(28)]
+    fit = shotgun.solve(A, y, 1.0, penalty_factor=factor, max_epochs=5, tol=1e-14)
+    assert fit.n_epochs <= 5
+
+
+def test_a_deadline_holds_while_free_weights_are_fitted() -> None:
+    rng = np.random.default_rng(3)
+    A, y = rng.standard_normal((3000, 300)), rng.standard_normal(3000)
+    factor = np.r_[np.zeros(290), np.ones(10)]
+    fit = shotgun.solve(A, y, 1.0, penalty_factor=factor, deadline=0.05)
+    assert fit.status == "deadline"
+    assert fit.seconds < 0.5
