@@ -1,7 +1,5 @@
 """Shotgun: certified, parallel solver for L1-regularised models."""
 
-from importlib.metadata import version as _version
-
 from shotgun._threads import register_threadpoolctl as _register
 from shotgun.parallelism import Parallelism, ideal_p, report, spectral_radius
 from shotgun.solve import Solution, lambda_max, solve
@@ -22,10 +20,10 @@ _register()
 
 def __getattr__(name: str) -> object:
     """Load what is not always needed at first use (SPEC 1)."""
-    if name == "__version__":
-        return _version("shotgun-l1")
-    if name == "theory":
-        import importlib
+    import importlib
 
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("shotgun-l1")
+    if name == "theory":
         return importlib.import_module("shotgun.theory")
     raise AttributeError(f"module 'shotgun' has no attribute {name!r}")
