@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import settings
 from numpy.typing import NDArray
+
+# The same examples in every run, so that a red run is red again; HYPOTHESIS_PROFILE=explore draws
+# new ones each time.
+settings.register_profile("same", derandomize=True, database=None)
+settings.register_profile("explore", settings.get_profile("default"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 @dataclass(frozen=True)
