@@ -1,8 +1,6 @@
 // shoot: Shotgun on the packed problem, until its own gap is small enough for another look at A.
 #pragma once
 
-#include <optional>
-
 #include "certify/dual.hpp"
 #include "engine/anderson.hpp"
 #include "engine/asynchronous.hpp"
