@@ -24,17 +24,20 @@ class Anderson {
   static std::int64_t patience() { return 1 + cycles * static_cast<std::int64_t>(depth); }
   static bool ready() { return true; }
   static bool uses_rho() { return false; }
+  static bool gradual() { return true; }
 
-  // In turns: one epoch over all columns, then two cycles over those that are not at rest, each
-  // ended by an extrapolation.
+  // Epochs over all columns until they hardly change the support; then, in turns, two cycles over
+  // those that are not at rest, each ended by an extrapolation, and one epoch over all.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch total;
+    if (support_.empty()) settled(x);
     for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e) {
       const bool all = cycle_ == 0;
       if (all) engine_.wake();
       const Epoch epoch = engine_(x, 1, watch);
       total.decrease += epoch.decrease;
       total.updates += epoch.updates;
+      if (all && !settled(x)) continue;
       if (all) {
         engine_.rest(x);
         cycle_ = cycles;
@@ -57,6 +60,17 @@ class Anderson {
     std::vector<double> x, g;
     typename Model::Running running;
   };
+
+  // Whether all but a few weights are zero or not as they were when last asked.
+  bool settled(std::span<const double> x) {
+    std::size_t changed = 0, nonzero = 0;
+    support_.resize(x.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      changed += support_[k] != (x[k] != 0);
+      nonzero += support_[k] = x[k] != 0;
+    }
+    return 20 * changed <= nonzero;
+  }
 
   void remember(std::span<const double> x) {
     Iterate& it = iterates_[filled_++];
@@ -137,6 +151,7 @@ class Anderson {
   int threads_;
   std::array<Iterate, depth + 1> iterates_;
   std::size_t filled_ = 0;
+  std::vector<char> support_;  // after the last epoch over all columns
   int cycle_ = 0;  // cycles left before all columns are visited again
 };
 

@@ -19,6 +19,7 @@ class Asynchronous {
   static std::int64_t patience() { return 5; }
   static bool ready() { return true; }
   static bool uses_rho() { return false; }
+  static bool gradual() { return true; }
 
   // About |W| updates per epoch, in segments with a look at F after each.
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {

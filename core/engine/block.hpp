@@ -144,13 +144,19 @@ class Block {
     }
   }
 
+  // A few columns at a time through all of a thread's rows, as memory is read fastest in long
+  // streams.
   void accumulate(Team team, std::int64_t b, int turn) {
-    const auto& list = lists_[static_cast<std::size_t>(b)];
+    const std::span<const std::int64_t> list = lists_[static_cast<std::size_t>(b)];
     const Range slabs = share(slabs_.count(), team.thread, team.threads);
-    for (auto s = slabs.begin; s < slabs.end; ++s) {
-      double* out = partial_[turn].data() + s * P_;
-      std::fill_n(out, list.size(), 0.0);
-      model_.A.add_dots(list, model_.g.data(), out, slabs_[s]);
+    constexpr std::size_t few = 4;
+    for (std::size_t l = 0; l < list.size(); l += few) {
+      const auto some = list.subspan(l, std::min(few, list.size() - l));
+      for (auto s = slabs.begin; s < slabs.end; ++s) {
+        double* out = partial_[turn].data() + s * P_ + static_cast<std::int64_t>(l);
+        std::fill_n(out, some.size(), 0.0);
+        model_.A.add_dots(some, model_.g.data(), out, slabs_[s]);
+      }
     }
   }
 

@@ -93,6 +93,7 @@ class Bundle {
   static std::int64_t patience() { return 1; }
   static bool ready() { return true; }
   static bool uses_rho() { return true; }
+  static bool gradual() { return true; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

@@ -49,6 +49,12 @@ class Quadratic {
     return c.inv_scale * (raw_dot - c.mean * now.sum_g + now.shift * c.slope);
   }
   double gradient(std::int64_t k) const { return centre(k, A.dot(k, g.data()), running); }
+  std::vector<double> gradients(int threads) const {
+    std::vector<double> all = all_dots(A, g.data(), threads);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      all[k] = centre(static_cast<std::int64_t>(k), all[k], running);
+    return all;
+  }
   Move propose(std::int64_t k, double x) const { return proposal(k, x, gradient(k)); }
   void move(std::int64_t k, double delta) {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
@@ -146,6 +152,11 @@ class Direct {
   }
 
   double gradient(std::int64_t k) const { return scale(k) * A.dot(k, g.data()); }
+  std::vector<double> gradients(int threads) const {
+    std::vector<double> all = all_dots(A, g.data(), threads);
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] *= scale(static_cast<std::int64_t>(k));
+    return all;
+  }
   Move propose(std::int64_t k, double x) const {
     double sum, squares;
     A.moments(k, h_.data(), &sum, &squares);

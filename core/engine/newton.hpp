@@ -80,6 +80,7 @@ class Newton {
   }
   bool ready() const { return stage_ == 0; }
   static bool uses_rho() { return false; }
+  static bool gradual() { return false; }
 
  private:
   // The weights that F is smooth in, where they are: not at zero (unless nothing holds them there)
@@ -139,7 +140,7 @@ class Newton {
                       std::copysign(p.lam, f.moves[s].x));
     }
     constexpr int most = 15;
-    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 1e-3, watch);
+    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 0.05, watch);
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
     for (std::size_t s = 0; s < step.size(); ++s) {

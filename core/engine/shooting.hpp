@@ -62,6 +62,8 @@ class Shooting {
   static bool ready() { return true; }
   // Whether P follows from rho while the engine runs.
   static bool uses_rho() { return false; }
+  // Whether an epoch that still gains much is never the last.
+  static bool gradual() { return true; }
 
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;

@@ -17,8 +17,9 @@ struct Table {
   // v += h.(sum_k delta_k a_k)
   void (*axpys)(std::int64_t n, std::int64_t count, const T* const* a, const double* delta,
                 const double* h, double* v);
-  // sum_i h_i a_i and sum_i h_i a_i^2 (h = 1 where absent)
-  void (*moments)(std::int64_t n, const T* a, const double* h, double* sum, double* sum_of_squares);
+  // sum_i h_i a_i and sum_i h_i a_i^2 (h = 1 where absent), and sum_i a_i v_i (v = 0 where absent)
+  void (*moments)(std::int64_t n, const T* a, const double* h, const double* v, double* sum,
+                  double* sum_of_squares, double* dot);
 };
 
 struct Instructions {

@@ -25,12 +25,11 @@ struct Packed {
 template <Columns C, Loss L>
 class Point {
  public:
-  Point(Source<C>& A, const Samples& samples, const Features<C>& features, bool borrow, int threads,
+  Point(Source<C>& A, const Samples& samples, const Features<C>& features, int threads,
         Watch& watch)
       : A_(A),
         samples_(samples),
         features_(features),
-        borrow_(borrow),
         threads_(threads),
         watch_(watch),
         x_(at(features.count())),
@@ -71,58 +70,66 @@ class Point {
     objective_ = value();
   }
 
-  // Columns without a copy if `borrow` and they lie in memory, else packed together.
-  Packed<C> fetch(std::span<const Column> which, bool borrow) {
+  // The columns themselves, and their weights.
+  Packed<C> borrow(std::span<const Column> which) {
     Packed<C> packed;
-    extend(packed, which, borrow);
+    extend(packed, which, false);
     return packed;
   }
-  // Adds columns; those that are there keep their place and all that is known of them.
-  void extend(Packed<C>& packed, std::span<const Column> which, bool borrow) {
-    if (!borrow || !A_.borrow(which, packed.handles)) A_.pack(which, packed.handles);
+  // Adds columns, as light copies or the columns themselves; those that are there keep their place
+  // and all that is known of them.
+  template <Columns K>
+  void extend(Packed<K>& packed, std::span<const Column> which, bool light) {
+    if constexpr (std::is_same_v<K, Light<C>>)
+      if (light) A_.pack(threads_, which, packed.handles);
+    if constexpr (std::is_same_v<K, C>)
+      if (!light) A_.borrow(which, packed.handles);
     packed.which.insert(packed.which.end(), which.begin(), which.end());
     packed.x.clear();
     for (Column j : packed.which) packed.x.push_back(x(j));
   }
 
-  // What an engine needs to know of the packed columns under curvature h; for the squared loss h
-  // does not change, so only of those that are new.
-  void describe(Packed<C>& packed, const double* h, double total_h) {
-    if (!L::quadratic) {
-      packed.coordinates.clear();
+  // What an engine needs to know of the packed columns under curvature h. For the squared loss that
+  // is what the survey of A found, and does not change.
+  template <Columns K>
+  void describe(Packed<K>& packed, const double* h, double total_h) {
+    const K columns(rows(), packed.handles);
+    if constexpr (L::quadratic) {
+      for (auto k = packed.coordinates.size(); k < packed.which.size(); ++k)
+        packed.coordinates.push_back(features_.coordinate(packed.which[k]));
+    } else {
       packed.gram = {};
+      packed.coordinates.resize(packed.which.size());
+      constexpr std::int64_t run = 32;
+      parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)),
+                   (columns.count() + run - 1) / run, [&](std::int64_t r) {
+                     for (auto k = r * run; k < std::min(columns.count(), (r + 1) * run); ++k) {
+                       const Column j = packed.which[at(k)];
+                       packed.coordinates[at(k)] = make_coordinate(
+                           columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
+                           features_.inv_scale(j), features_.penalty(j));
+                     }
+                   });
     }
-    const C columns(rows(), packed.handles);
-    const auto known = static_cast<std::int64_t>(packed.coordinates.size());
-    packed.coordinates.resize(packed.which.size());
-    constexpr std::int64_t run = 32;
-    parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)),
-                 (columns.count() - known + run - 1) / run, [&](std::int64_t r) {
-                   const std::int64_t first = known + r * run;
-                   for (auto k = first; k < std::min(columns.count(), first + run); ++k) {
-                     const Column j = packed.which[at(k)];
-                     packed.coordinates[at(k)] = make_coordinate(
-                         columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
-                         features_.inv_scale(j), features_.penalty(j));
-                   }
-                 });
   }
 
   // The Newton model of F at z (for the squared loss F itself) on packed columns. It moves g.
-  Quadratic<C> newton_model(Packed<C>& packed) {
+  template <Columns K>
+  Quadratic<K> newton_model(Packed<K>& packed) {
     gradient();
     const double* h = curvature();
     const double total_h = h ? sum_rows(threads_, rows(), [&](std::int64_t i) { return h[i]; })
                              : static_cast<double>(rows());
     describe(packed, h, total_h);
-    return Quadratic<C>(C(rows(), packed.handles), packed.coordinates, g_, h, total_h,
+    return Quadratic<K>(K(rows(), packed.handles), packed.coordinates, g_, h, total_h,
                         features_.intercept());
   }
 
   // Moves the packed weights towards `goal` and z with them, by the longest step 1, 1/2, 1/4, ...
   // that keeps a hundredth of what the slope promises (Armijo). `constant` is what the full step
   // adds to the constant of z. Returns the step, 0 if none lowers F.
-  double step_towards(Packed<C>& packed, std::span<const double> goal, double constant) {
+  template <Columns K>
+  double step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
     const std::vector<double> dz = change_of_z(packed, goal, constant);
     auto penalty = [&](double t) {
       double sum = 0;
@@ -152,7 +159,8 @@ class Point {
   }
 
   // Takes over the packed weights.
-  void store(const Packed<C>& packed) {
+  template <Columns K>
+  void store(const Packed<K>& packed) {
     for (std::size_t k = 0; k < packed.which.size(); ++k) x_[at(packed.which[k])] = packed.x[k];
     support_.insert(support_.end(), packed.which.begin(), packed.which.end());
     std::sort(support_.begin(), support_.end());
@@ -222,7 +230,7 @@ class Point {
   }
 
   void linear_predictor() {
-    const Packed<C> packed = fetch(support_, borrow_);
+    const Packed<C> packed = borrow(support_);
     if (!features_.intercept() || !std::isfinite(constant_)) constant_ = 0;
     std::vector<double> steps;
     for (std::size_t k = 0; k < packed.which.size(); ++k) {
@@ -235,12 +243,13 @@ class Point {
   }
   // v += sum_k steps_k a_k, over fixed slabs of rows (or all at once where one thread does it and
   // each row is summed by itself, so that slabs make no difference to the bits).
-  void add_columns(const Packed<C>& packed, std::span<const double> steps,
+  template <Columns K>
+  void add_columns(const Packed<K>& packed, std::span<const double> steps,
                    std::vector<double>& v) const {
-    const C columns(rows(), packed.handles);
+    const K columns(rows(), packed.handles);
     const std::vector<std::int64_t> list = first_columns(columns.count());
     const int threads = worthwhile_threads(threads_, count_nonzeros(columns));
-    if (!C::dense && threads == 1) {
+    if (!K::dense && threads == 1) {
       columns.add_axpys(list, steps.data(), nullptr, v.data(), {0, rows()});
       return;
     }
@@ -249,7 +258,8 @@ class Point {
       columns.add_axpys(list, steps.data(), nullptr, v.data(), slabs[s]);
     });
   }
-  std::vector<double> change_of_z(const Packed<C>& packed, std::span<const double> goal,
+  template <Columns K>
+  std::vector<double> change_of_z(const Packed<K>& packed, std::span<const double> goal,
                                   double constant) const {
     std::vector<double> steps, dz(z_.size(), constant);
     for (std::size_t k = 0; k < goal.size(); ++k)
@@ -262,7 +272,7 @@ class Point {
   // gradient becomes orthogonal to their columns, as the dual demands.
   void minimise_free() {
     if (free_.empty()) return;
-    Packed<C> packed = fetch(free_, borrow_);
+    Packed<C> packed = borrow(free_);
     for (int step = 0; step < 50 && !watch_.stopped(); ++step) {
       Quadratic<C> model = newton_model(packed);
       std::vector<double> slope, goal = packed.x;
@@ -283,7 +293,6 @@ class Point {
   Source<C>& A_;
   const Samples& samples_;
   const Features<C>& features_;
-  bool borrow_;  // read columns where they are, rather than packed
   int threads_;
   Watch& watch_;
   std::vector<double> x_, z_, g_, h_;

@@ -13,12 +13,13 @@ namespace shotgun {
 // The duality gap of the packed problem at the model's current point.
 template <class Model>
 double packed_gap(const Model& model, std::span<const double> x, int threads) {
-  const double work = count_nonzeros(model.A);
-  const Columnwise columns = columnwise_gap(threads, model.A.count(), work, [&](std::int64_t k) {
-    const auto at = static_cast<std::size_t>(k);
-    const Coordinate& c = model.coordinates[at];
-    return DualTerm{c.penalty, x[at], model.gradient(k), c.beta};
-  });
+  const std::vector<double> gradient = model.gradients(threads);
+  const Columnwise columns = columnwise_gap(
+      threads, model.A.count(), 4.0 * static_cast<double>(model.A.count()), [&](std::int64_t k) {
+        const auto at = static_cast<std::size_t>(k);
+        const Coordinate& c = model.coordinates[at];
+        return DualTerm{c.penalty, x[at], gradient[at], c.beta};
+      });
   return columns.gap + model.rows_gap(threads, columns.scale);
 }
 
@@ -44,11 +45,15 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
     // pay.
-    const bool moved = epoch.decrease > 0x1p-104 * model.rows_value(threads) ||
+    const bool moved = epoch.decrease > 0x1p-98 * model.rows_value(threads) ||
                        (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (done < check || !engine.ready()) continue;
+    if (engine.gradual() && epoch.decrease > target * static_cast<double>(epochs)) {
+      check = done + 1;
+      continue;
+    }
     effort.work += epoch_work / 2;
     if (packed_gap(model, x, threads) <= target) break;
     check = done + std::clamp<std::int64_t>(done / 2, 1, 20);
@@ -86,12 +91,12 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
 
 // Prox-Newton: the engine works on the quadratic model of F, a line search on F itself decides how
 // far to follow it.
-template <Columns C, Loss L>
-void prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+template <Columns K, Columns C, Loss L>
+void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                  double target, std::int64_t most, Effort& effort, Watch& watch) {
   const std::int64_t limit = effort.epochs + most;
   while (effort.epochs < limit && !watch.stopped()) {
-    Quadratic<C> model = point.newton_model(packed);
+    Quadratic<K> model = point.newton_model(packed);
     const double gap = packed_gap(model, packed.x, options.threads);
     effort.work += 2 * count_nonzeros(model.A);
     if (gap <= target) break;
@@ -103,20 +108,20 @@ void prox_newton(Point<C, L>& point, Packed<C>& packed, Engine engine, const Opt
 }
 
 // On F itself, as the paper does it, for the engines of the paper.
-template <Columns C, Loss L>
-void shoot_directly(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+template <Columns K, Columns C, Loss L>
+void shoot_directly(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                     double target, std::int64_t most, Effort& effort, Watch& watch) {
   point.describe(packed, point.samples().weights(), point.features().total_weight());
-  Direct<C, L> model(C(point.rows(), packed.handles), packed.coordinates, point.samples(),
+  Direct<K, L> model(K(point.rows(), packed.handles), packed.coordinates, point.samples(),
                      point.z(), point.g(), options.threads);
   return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
 }
 
-template <Columns C, Loss L>
-void shoot_packed(Point<C, L>& point, Packed<C>& packed, Engine engine, const Options& options,
+template <Columns K, Columns C, Loss L>
+void shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                   double target, std::int64_t most, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
-    Quadratic<C> model = point.newton_model(packed);
+    Quadratic<K> model = point.newton_model(packed);
     return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
   } else {
     const bool of_the_paper =

@@ -39,10 +39,10 @@ double spectral_radius_columns(Source<C>& A, const Problem& p, const Options& op
   std::vector<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
                        options.threads, watch);
-  Point<C, Squared> point(A, p.samples, features, true, options.threads, watch);
+  Point<C, Squared> point(A, p.samples, features, options.threads, watch);
   std::vector<Column> all(static_cast<std::size_t>(A.cols()));
   std::iota(all.begin(), all.end(), 0);
-  Packed<C> packed = point.fetch(all, true);
+  Packed<C> packed = point.borrow(all);
   point.describe(packed, p.samples.weights(), features.total_weight());
   SpectralRadius<C> spectrum(C(A.rows(), packed.handles), packed.coordinates, p.samples.weights(),
                              options.threads, options.seed);

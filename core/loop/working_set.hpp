@@ -32,7 +32,7 @@ class WorkingSet {
         features_(A, samples, spec, intercept, standardize,
                   null_gradient<L>(samples, intercept, options.threads), c_, options.threads,
                   watch),
-        point_(A, samples, features_, !options.working_set, options.threads, watch),
+        point_(A, samples, features_, options.threads, watch),
         engine_(choose_engine()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
@@ -91,7 +91,7 @@ class WorkingSet {
     if (!unpenalised.empty()) {
       scanned_ = false;
       Effort effort;
-      Packed<C> null = point_.fetch(unpenalised, false);
+      Packed<C> null = point_.borrow(unpenalised);
       shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000, effort,
                    watch_);
       effort_.work += effort.work;
@@ -188,7 +188,7 @@ class WorkingSet {
   bool report(const Callback& callback) {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
-    row_.working_set = static_cast<std::int64_t>(packed_.which.size());
+    row_.working_set = working_set_size();
     row_.active = static_cast<std::int64_t>(active_.size());
     row_.P = std::max<std::int64_t>(1, effort_.P);
     row_.rho = effort_.rho;
@@ -221,93 +221,124 @@ class WorkingSet {
   void screen() {
     if (!options_.working_set || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
-    std::size_t kept = 0;
-    for (std::size_t p = 0; p < active_.size(); ++p) {
-      const Column j = active_[p];
+    const std::size_t kept = keep_if(options_.threads, active_.size(), [&](std::size_t from) {
+      const Column j = active_[from];
       const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-      const bool decided =
-          decided_weight(features_.penalty(j), -scale_ * c_[p], reach) == point_.x(j);
-      if (decided && !features_.held_free(j)) continue;
-      active_[kept] = j;
-      c_[kept++] = c_[p];
-    }
+      const double decided = decided_weight(features_.penalty(j), -scale_ * c_[from], reach);
+      return decided != point_.x(j) || features_.held_free(j);
+    }, [&](std::size_t from, std::size_t to) {
+      active_[to] = active_[from];
+      c_[to] = c_[from];
+    });
     screened_ += static_cast<std::int64_t>(active_.size() - kept);
     active_.resize(kept);
     c_.resize(kept);
   }
 
-  // Which columns join W: those that want to move most, as many again as W has; first a number that
-  // the data suggest. Everything at once where no working set is wanted, or where A is dense and
+  // Which columns join W: those that want to move most, as many as W has already (at first a number
+  // that the data suggest); and when few are left that want to, some that are close to it, which the
+  // next shot will turn. Everything at once where no working set is wanted, or where A is dense and
   // tall and a scan costs as much as an epoch.
   void select() {
-    std::vector<std::pair<double, Column>> candidates;
+    struct Candidate {
+      double urgency;
+      Column j;
+    };
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
-    for (std::size_t p = 0; p < active_.size(); ++p) {
-      const Column j = active_[p];
-      if (in_working_set(j)) continue;
-      const Penalty penalty = features_.penalty(j);
-      const double urgency = urgency_of(penalty, c_[p], features_.norm2(j));
-      if (all || urgency > 0 || point_.x(j) != 0) candidates.emplace_back(-urgency, j);
-    }
-    const std::size_t least = std::max<std::size_t>(
-        100, std::min(candidates.size() / 8, static_cast<std::size_t>(point_.rows()) / 8));
-    const std::size_t room = std::max(least, packed_.which.size());
-    if (!all && candidates.size() > room) {
-      std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(room),
-                       candidates.end());
-      candidates.resize(room);
+    auto candidates = gather<Candidate>(
+        options_.threads, static_cast<std::int64_t>(active_.size()),
+        [&](std::int64_t p, std::vector<Candidate>& out) {
+          const Column j = active_[static_cast<std::size_t>(p)];
+          if (in_working_set(j)) return;
+          const double urgency = urgency_of(j, c_[static_cast<std::size_t>(p)]);
+          if (all || urgency > -infinity) out.push_back({urgency, j});
+        });
+    if (!all) {
+      const auto count = [&](double least) {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            candidates, [&](const Candidate& c) { return c.urgency >= least; }));
+      };
+      const std::size_t moved = count(infinity), wanting = count(0.0);
+      const auto size = static_cast<std::size_t>(working_set_size());
+      const auto suggested = std::min(wanting / 8, static_cast<std::size_t>(point_.rows()) / 8);
+      const std::size_t room = std::min(std::max({std::size_t{100}, suggested, size}),
+                                        std::max(wanting, size / 8));
+      if (const std::size_t most = std::max(moved, room); candidates.size() > most) {
+        std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(most),
+                                 std::greater{}, &Candidate::urgency);
+        candidates.resize(most);
+      }
     }
     fresh_.clear();
-    for (const auto& [urgency, j] : candidates) fresh_.push_back(j);
+    for (const Candidate& candidate : candidates) fresh_.push_back(candidate.j);
     std::sort(fresh_.begin(), fresh_.end());
   }
-  // How much a weight at rest wants to move: its violation, else (negative) what it lacks, both per
-  // unit of the column.
-  static double urgency_of(const Penalty& penalty, double gradient, double norm2) {
+  // How much a weight outside W wants to move: infinitely if it has moved already or nothing holds
+  // it, else by its violation, or (negative) by what it lacks for one, per unit of the column; minus
+  // infinity if it lacks too much to matter.
+  double urgency_of(Column j, double gradient) const {
+    const Penalty penalty = features_.penalty(j);
+    if (point_.x(j) != 0 || !penalty.scalable()) return infinity;
+    const double excess = std::abs(gradient) - penalty.lam;
+    if (excess < -0.3 * penalty.lam || features_.norm2(j) <= 0) return -infinity;
     const double violation = penalty.violation(penalty.clamp(0.0), gradient);
-    if (!penalty.scalable()) return infinity;
-    if (norm2 <= 0) return -infinity;
-    return (violation > 0 ? violation : std::abs(gradient) - penalty.lam) / std::sqrt(norm2);
+    return (violation > 0 ? violation : std::min(excess, -1e-300)) /
+           std::sqrt(features_.norm2(j));
   }
 
   bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
 
+  // Calls body with the packed working set: light copies, or the columns themselves where the plain
+  // algorithm is asked for or float32 would not do.
+  template <class Body>
+  auto with_packed(Body&& body) {
+    return exact_ ? body(columns_) : body(copies_);
+  }
+  std::int64_t working_set_size() {
+    return with_packed([](auto& packed) { return static_cast<std::int64_t>(packed.which.size()); });
+  }
+
   // Only the new columns are fetched; a working set that screening has emptied by half starts
   // afresh.
   void pack() {
-    std::size_t alive = 0;
-    for (Column j : active_) alive += in_working_set(j);
-    if (2 * alive < packed_.which.size()) {
-      std::vector<Column> keep;
-      for (Column j : active_)
-        if (in_working_set(j)) keep.push_back(j);
+    std::vector<Column> keep;
+    for (Column j : active_)
+      if (in_working_set(j)) keep.push_back(j);
+    const auto size = static_cast<std::size_t>(working_set_size());
+    const bool was_exact = exact_;
+    exact_ = exact_ || idle_rounds_ > 0 ||
+             !std::ranges::all_of(fresh_, [&](Column j) { return features_.fits_float(j); });
+    if (2 * keep.size() < size || exact_ != was_exact) {
       fresh_.insert(fresh_.begin(), keep.begin(), keep.end());
-      packed_ = {};
       std::fill(member_.begin(), member_.end(), 0);
+      copies_ = {};
+      columns_ = {};
     }
     for (Column j : fresh_) member_[static_cast<std::size_t>(j)] = 1;
-    point_.extend(packed_, fresh_, !options_.working_set);
+    with_packed([&](auto& packed) { point_.extend(packed, fresh_, !exact_); });
   }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    if (packed_.which.empty()) return;
-    const double ambition = std::pow(0.1, idle_rounds_);
-    const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
-    const std::int64_t most = options_.max_epochs - effort_.epochs;
-    const std::vector<double> before = packed_.x;
-    const double constant = point_.constant();
-    const double objective = point_.objective();
-    shoot_packed(point_, packed_, engine_, options_, target, most, effort_, watch_);
-    point_.store(packed_);
-    point_.refresh();
-    if (!(point_.objective() <= objective + rounding_)) {
-      packed_.x = before;
-      point_.store(packed_);
-      point_.set_constant(constant);
+    with_packed([&](auto& packed) {
+      if (packed.which.empty()) return;
+      const double ambition = std::pow(0.1, idle_rounds_);
+      const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
+      const std::int64_t most = options_.max_epochs - effort_.epochs;
+      const std::vector<double> before = packed.x;
+      const double constant = point_.constant();
+      const double objective = point_.objective();
+      shoot_packed(point_, packed, engine_, options_, target, most, effort_, watch_);
+      point_.store(packed);
       point_.refresh();
-    }
+      if (!(point_.objective() <= objective + rounding_)) {
+        packed.x = before;
+        point_.store(packed);
+        point_.set_constant(constant);
+        point_.refresh();
+      }
+    });
   }
 
   Solution finish(Status status) {
@@ -357,7 +388,9 @@ class WorkingSet {
   Effort effort_;
   std::vector<Column> active_, fresh_;  // not screened; about to join the working set
   std::vector<unsigned char> member_;   // of the working set
-  Packed<C> packed_;
+  bool exact_ = !options_.working_set;  // no light copies
+  Packed<Light<C>> copies_;             // the working set, as light copies
+  Packed<C> columns_;                   // or exactly
   double null_objective_ = 0, negligible_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity,
          gap_ = infinity;
   double lower_ = 0;  // no loss and no penalty is negative

@@ -100,6 +100,42 @@ int parallel_for(int threads, std::int64_t count, Chunk&& chunk) {
   });
 }
 
+// What body(p, out) appends for p in [0, count), in the order of p.
+template <class T, class Body>
+std::vector<T> gather(int threads, std::int64_t count, Body&& body) {
+  constexpr std::int64_t block = 4096;
+  const std::int64_t blocks = (count + block - 1) / block;
+  std::vector<std::vector<T>> parts(static_cast<std::size_t>(blocks));
+  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(count)), blocks,
+               [&](std::int64_t b) {
+                 for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p)
+                   body(p, parts[static_cast<std::size_t>(b)]);
+               });
+  if (blocks == 1) return std::move(parts[0]);
+  std::vector<T> all;
+  for (const std::vector<T>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// Moves what keep(p) likes of [0, count) to the front, in order, by move(from, to); returns how many.
+template <class Keep, class Move>
+std::size_t keep_if(int threads, std::size_t count, Keep&& keep, Move&& move) {
+  constexpr std::size_t block = 4096;
+  std::vector<std::size_t> kept((count + block - 1) / block);
+  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(count)),
+               static_cast<std::int64_t>(kept.size()), [&](std::int64_t b) {
+                 const std::size_t first = static_cast<std::size_t>(b) * block;
+                 std::size_t to = first;
+                 for (std::size_t from = first; from < std::min(count, first + block); ++from)
+                   if (keep(from)) move(from, to++);
+                 kept[static_cast<std::size_t>(b)] = to - first;
+               });
+  std::size_t to = 0;
+  for (std::size_t b = 0; b < kept.size(); ++b)
+    for (std::size_t from = b * block; from < b * block + kept[b]; ++from) move(from, to++);
+  return to;
+}
+
 // Fixed slabs of rows: partial sums over slabs, added in slab order, have the same bits for any
 // number of threads.
 class Slabs {

@@ -50,7 +50,8 @@ class DenseColumns {
   }
 
   void moments(std::int64_t k, const double* h, double* sum, double* squares) const {
-    table_->moments(rows_, at(k), h, sum, squares);
+    double nothing;
+    table_->moments(rows_, at(k), h, nullptr, sum, squares, &nothing);
   }
   template <class Visit>
   void visit(std::int64_t k, Range r, Visit&& visit) const {

@@ -48,4 +48,19 @@ double count_nonzeros(const C& A) {
   return total;
 }
 
+// a_k'v for all columns, a few together.
+template <Columns C>
+std::vector<double> all_dots(const C& A, const double* v, int threads) {
+  std::vector<double> dots(static_cast<std::size_t>(A.count()));
+  constexpr std::int64_t run = 64;
+  parallel_for(worthwhile_threads(threads, count_nonzeros(A)), (A.count() + run - 1) / run,
+               [&](std::int64_t r) {
+                 std::vector<std::int64_t> list;
+                 for (auto k = r * run; k < std::min(A.count(), (r + 1) * run); ++k)
+                   list.push_back(k);
+                 A.add_dots(list, v, dots.data() + r * run, {0, A.rows()});
+               });
+  return dots;
+}
+
 }  // namespace shotgun

@@ -11,8 +11,24 @@
 #include "loop/watch.hpp"
 #include "problem/csc.hpp"
 #include "problem/dense.hpp"
+#include "problem/memory.hpp"
 
 namespace shotgun {
+
+// What columns are packed into: the same kind, their values rounded to float32. An engine that works
+// on them computes a step, in float64; what the step achieved is always computed from A itself.
+template <class C>
+struct LightOf;
+template <class T>
+struct LightOf<DenseColumns<T>> {
+  using type = DenseColumns<float>;
+};
+template <class T>
+struct LightOf<SparseColumns<T>> {
+  using type = SparseColumns<float>;
+};
+template <class C>
+using Light = typename LightOf<C>::type;
 
 template <class C>
 class Source {
@@ -30,10 +46,12 @@ class Source {
   virtual void survey(int threads, const double* w, const double* v, double* sum, double* squares,
                       double* dots, Watch& watch) const = 0;
   virtual bool empty(Column j) const = 0;  // known to hold no non-zero
-  // Handles to the columns `which` in memory where an engine runs fast; valid while *this lives.
-  virtual void pack(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
-  // Handles without a copy, if there are any.
-  virtual bool borrow(std::span<const Column> which, std::vector<Handle<C>>& out) const = 0;
+  // Appends handles to light copies of the columns `which`, in memory where an engine runs fast; a
+  // column is copied once. Handles are valid while *this lives.
+  virtual void pack(int threads, std::span<const Column> which,
+                    std::vector<Handle<Light<C>>>& out) = 0;
+  // Appends handles to the columns where they are.
+  virtual void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
 };
 
 // Calls visit(first, last) on runs of columns, in parallel, asking the watch between runs.
@@ -77,21 +95,33 @@ class DenseSource final : public Source<DenseColumns<T>> {
               double* dots, Watch& watch) const override {
     const auto& table = kernels::active_table<T>();
     for_columns(threads, cols_, 3 * work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
-      for (auto j = first; j < last; ++j) {
-        table.moments(rows_, at({}, j), w, sum + j, squares + j);
-        dots[j] = table.dot(rows_, at({}, j), v);
-      }
+      for (auto j = first; j < last; ++j)
+        table.moments(rows_, at({}, j), w, v, sum + j, squares + j, dots + j);
     });
   }
   bool empty(Column) const override { return false; }
-  // A dense column is contiguous where it is.
-  void pack(std::span<const Column> which, std::vector<Handle<C>>& out) override {
-    borrow(which, out);
+  void pack(int threads, std::span<const Column> which,
+            std::vector<Handle<Light<C>>>& out) override {
+    std::vector<std::pair<Column, float*>> fresh;
+    for (Column j : which)
+      if (packed_.emplace(j, nullptr).second) fresh.emplace_back(j, nullptr);
+    // On cache lines, but not all at the same distance from a page: they would share cache sets.
+    std::size_t stride = (static_cast<std::size_t>(rows_) + 15) / 16 * 16;
+    if (stride % 1024 == 0) stride += 16;
+    auto& piece = pieces_.emplace_back(stride * fresh.size());
+    for (std::size_t k = 0; k < fresh.size(); ++k)
+      packed_[fresh[k].first] = fresh[k].second = piece.data() + k * stride;
+    parallel_for(worthwhile_threads(threads, work(static_cast<std::int64_t>(fresh.size()))),
+                 static_cast<std::int64_t>(fresh.size()), [&](std::int64_t k) {
+                   const auto [j, to] = fresh[static_cast<std::size_t>(k)];
+                   std::transform(values_ + stride_ * j, values_ + stride_ * j + rows_, to,
+                                  [](T a) { return static_cast<float>(a); });
+                 });
+    for (Column j : which) out.push_back(packed_[j]);
   }
-  bool borrow(std::span<const Column> which, std::vector<Handle<C>>& out) const override {
+  void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     for (std::size_t p = 0; p < which.size(); ++p)
       out.push_back(at(which, static_cast<std::int64_t>(p)));
-    return true;
   }
 
  private:
@@ -103,6 +133,8 @@ class DenseSource final : public Source<DenseColumns<T>> {
   }
   const T* values_;
   std::int64_t rows_, cols_, stride_;
+  std::deque<Memory<float>> pieces_;
+  std::unordered_map<Column, const float*> packed_;
 };
 
 // Compressed columns as scipy keeps them.
@@ -153,50 +185,69 @@ class CscSource final : public Source<SparseColumns<T>> {
   }
   bool empty(Column j) const override { return starts_[j] == starts_[j + 1]; }
 
-  // Copies the columns that have not been copied before into one new contiguous piece.
-  void pack(std::span<const Column> which, std::vector<Handle<C>>& out) override {
-    std::int64_t fresh = 0;
-    for (Column j : which)
-      if (!packed_.contains(j)) fresh += starts_[j + 1] - starts_[j];
-    auto& piece = fresh > 0 ? pieces_.emplace_back(fresh) : nothing_;
-    std::int64_t at = 0;
-    for (Column j : which) {
-      if (auto known = packed_.find(j); known != packed_.end()) {
-        out.push_back(known->second);
-        continue;
-      }
-      const std::int64_t begin = starts_[j], size = starts_[j + 1] - begin;
-      std::copy_n(values_ + begin, size, piece.values.get() + at);
-      std::transform(indices_ + begin, indices_ + begin + size, piece.rows.get() + at,
-                     [](Index i) { return static_cast<Row>(i); });
-      out.push_back({piece.values.get() + at, piece.rows.get() + at, size});
-      packed_.emplace(j, out.back());
-      at += size;
-    }
+  void pack(int threads, std::span<const Column> which,
+            std::vector<Handle<Light<C>>>& out) override {
+    copy_missing(threads, which, packed_, [&](std::int64_t total) {
+      return [this, values = pieces_.emplace_back(total).data()](std::int64_t at, Column j,
+                                                                 const Row* rows) {
+        std::transform(values_ + starts_[j], values_ + starts_[j + 1], values + at,
+                       [](T a) { return static_cast<float>(a); });
+        return Handle<Light<C>>{values + at, rows, size(j)};
+      };
+    });
+    for (Column j : which) out.push_back(packed_.at(j));
   }
-  bool borrow(std::span<const Column> which, std::vector<Handle<C>>& out) const override {
+  // Values are read where they are; so are rows, unless they are wider than an engine's.
+  void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     if constexpr (std::is_same_v<Index, Row>) {
       for (Column j : which)
-        out.push_back({values_ + starts_[j], indices_ + starts_[j], starts_[j + 1] - starts_[j]});
-      return true;
+        out.push_back({values_ + starts_[j], indices_ + starts_[j], size(j)});
+    } else {
+      copy_missing(1, which, narrowed_, [&](std::int64_t) {
+        return [this](std::int64_t, Column j, const Row* rows) {
+          return Handle<C>{values_ + starts_[j], rows, size(j)};
+        };
+      });
+      for (Column j : which) out.push_back(narrowed_.at(j));
     }
-    return false;
   }
 
  private:
-  struct Piece {
-    explicit Piece(std::int64_t size)
-        : values(std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(size))),
-          rows(std::make_unique_for_overwrite<Row[]>(static_cast<std::size_t>(size))) {}
-    std::unique_ptr<T[]> values;
-    std::unique_ptr<Row[]> rows;
-  };
+  std::int64_t size(Column j) const { return starts_[j + 1] - starts_[j]; }
+
+  // Copies the rows of those columns of `which` that `known` lacks into one new piece, and enters
+  // what `copy(total)(offset, j, rows)` makes of each.
+  template <class Known, class Copy>
+  void copy_missing(int threads, std::span<const Column> which, Known& known, Copy&& copy) {
+    std::vector<std::pair<Column, std::int64_t>> fresh;
+    std::int64_t total = 0;
+    for (Column j : which)
+      if (known.emplace(j, typename Known::mapped_type{}).second) {
+        fresh.emplace_back(j, total);
+        total += size(j);
+      }
+    Row* rows = rows_pieces_.emplace_back(static_cast<std::size_t>(total)).data();
+    auto enter = copy(total);
+    constexpr std::int64_t run = 64;
+    const auto count = static_cast<std::int64_t>(fresh.size());
+    parallel_for(worthwhile_threads(threads, static_cast<double>(total)), (count + run - 1) / run,
+                 [&](std::int64_t r) {
+                   for (auto k = r * run; k < std::min(count, (r + 1) * run); ++k) {
+                     const auto [j, at] = fresh[static_cast<std::size_t>(k)];
+                     std::transform(indices_ + starts_[j], indices_ + starts_[j + 1], rows + at,
+                                    [](Index i) { return static_cast<Row>(i); });
+                     known.find(j)->second = enter(at, j, rows + at);
+                   }
+                 });
+  }
+
   const T* values_;
   const Index *indices_, *starts_;
   std::int64_t rows_, cols_;
-  std::deque<Piece> pieces_;
-  Piece nothing_{0};
-  std::unordered_map<Column, Handle<C>> packed_;
+  std::deque<Memory<Row>> rows_pieces_;
+  std::deque<Memory<float>> pieces_;
+  std::unordered_map<Column, Handle<Light<C>>> packed_;
+  std::unordered_map<Column, Handle<C>> narrowed_;
 };
 
 }  // namespace shotgun

@@ -118,6 +118,17 @@ class Features {
     return inv_scale_.empty() ? 1.0 : inv_scale_[static_cast<std::size_t>(j)];
   }
 
+  // Under the curvature w of the squared loss: what the survey found.
+  Coordinate coordinate(Column j) const {
+    return {penalty(j), norm2(j), mean(j), inv_scale(j), mean(j) * total_w_, 0.0};
+  }
+  // Whether float32 holds the column well enough to compute steps with: in the middle of its range,
+  // and values not all but equal where they are centred.
+  bool fits_float(Column j) const {
+    const double size = raw_norm(j), values = size / inv_scale(j);
+    return size == 0 || (values > 1e-15 && values < 1e15 && size * size < 1e6 * norm2(j));
+  }
+
   // Columns are used as they are: neither centred nor scaled.
   bool untouched() const { return inv_scale_.empty() && mean_.empty(); }
 
@@ -149,8 +160,7 @@ class Features {
   double careful(Source<C>& A, Column j, const Samples& samples, double mean) {
     if (A.empty(j)) return 0.0;
     std::vector<Handle<C>> handle;
-    if (!A.borrow(std::span<const Column>(&j, 1), handle))
-      A.pack(std::span<const Column>(&j, 1), handle);
+    A.borrow(std::span<const Column>(&j, 1), handle);
     const C column(A.rows(), handle);
     double largest = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {
