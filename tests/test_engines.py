@@ -296,15 +296,27 @@ def test_block_of_all_columns_solves_a_small_problem_in_a_few_epochs() -> None:
     assert fit.n_epochs <= 10
 
 
-def test_auto_never_chooses_asynchronous_and_not_by_threads() -> None:
-    for sparse in (False, True):
-        A, y, lam = large_problem(sparse, "squared")
-        chosen = {
-            (fit.engine, fit.P)
-            for fit in (shotgun.solve(A, y, lam, n_threads=t) for t in (1, 2, 8))
-        }
-        assert len(chosen) == 1
-        assert "asynchronous" not in {engine for engine, _ in chosen}
+@pytest.mark.parametrize(
+    ("sparse", "shift", "loss", "fit_intercept", "chosen"),
+    [
+        (False, 0.0, "squared", False, "block"),
+        (False, 5.0, "squared", False, "newton"),  # all columns share a direction,
+        (False, 5.0, "squared", True, "block"),  # unless the intercept takes it away
+        (False, 0.0, "logistic", False, "newton"),
+        (True, 0.0, "squared", False, "newton"),
+    ],
+)
+def test_auto_chooses_engine_and_p_from_the_data_and_not_by_threads(
+    sparse: bool, shift: float, loss: str, fit_intercept: bool, chosen: str
+) -> None:
+    A, y, lam = large_problem(sparse, loss)
+    A = A if sparse else A + shift
+    fits = [
+        shotgun.solve(A, y, lam, loss, fit_intercept=fit_intercept, n_threads=t, tol=1e-3)
+        for t in (1, 2, 8)
+    ]
+    assert {fit.engine for fit in fits} == {chosen}
+    assert len({fit.P for fit in fits}) == 1
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -313,7 +325,9 @@ def test_newton_works_in_parallel_to_the_same_bits(loss: str, sparse: bool) -> N
     data = make_data(4000, 300, loss, density=0.3 if sparse else 1.0)
     A = sp.csc_array(data.A) if sparse else data.A
     fits = [
-        shotgun.solve(A, data.y, data.lam_max / 50, loss, n_threads=threads, trace=True)
+        shotgun.solve(
+            A, data.y, data.lam_max / 50, loss, engine="newton", n_threads=threads, trace=True
+        )
         for threads in (1, 2, 3, 8)
     ]
     for threads, fit in zip((1, 2, 3, 8), fits, strict=True):

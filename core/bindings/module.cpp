@@ -286,11 +286,15 @@ NB_MODULE(_core, m) {
     Problem problem = statement.of(design);
     return guarded(watch, [&] { return lambda_max(problem, options, watch); });
   });
-  m.def("spectral_radius",
+  nb::class_<Spectrum>(m, "Spectrum")
+      .def_ro("rho", &Spectrum::rho)
+      .def_ro("engine", &Spectrum::engine)
+      .def_ro("shared", &Spectrum::shared);
+  m.def("spectrum",
         [](Design& design, const Statement& statement, const Options& options, double tol) {
           Watch watch(signalled, infinity);
           Problem problem = statement.of(design);
-          return guarded(watch, [&] { return spectral_radius(problem, options, tol, watch); });
+          return guarded(watch, [&] { return spectrum(problem, options, tol, watch); });
         });
   m.def("ideal_p", &ideal_p, nb::arg("d"), nb::arg("rho"));
   m.def("default_threads", &default_threads);

@@ -53,18 +53,18 @@ Columnwise columnwise_gap(int threads, std::int64_t count, double work, Term&& t
     std::vector<DualTerm> terms;
   };
   std::vector<Part> parts(static_cast<std::size_t>((count + block - 1) / block));
-  parallel_for(worthwhile_threads(threads, work), static_cast<std::int64_t>(parts.size()),
-               [&](std::int64_t b) {
-                 Part& part = parts[static_cast<std::size_t>(b)];
-                 for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p) {
-                   const DualTerm t = term(p);
-                   if (t.x == 0 && std::abs(t.gradient) <= t.penalty.lam &&
-                       t.penalty.silent_at_zero())
-                     continue;
-                   part.scale = std::min(part.scale, feasible_scale(t));
-                   if (t.x != 0 || !t.penalty.silent_at_zero()) part.terms.push_back(t);
-                 }
-               });
+  parallel_for(
+      worthwhile_threads(threads, work), static_cast<std::int64_t>(parts.size()),
+      [&](std::int64_t b) {
+        Part& part = parts[static_cast<std::size_t>(b)];
+        for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p) {
+          const DualTerm t = term(p);
+          if (t.x == 0 && std::abs(t.gradient) <= t.penalty.lam && t.penalty.silent_at_zero())
+            continue;
+          part.scale = std::min(part.scale, feasible_scale(t));
+          if (t.x != 0 || !t.penalty.silent_at_zero()) part.terms.push_back(t);
+        }
+      });
   Columnwise result;
   for (const Part& part : parts) result.scale = std::min(result.scale, part.scale);
   for (const Part& part : parts)

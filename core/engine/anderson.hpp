@@ -152,7 +152,7 @@ class Anderson {
   std::array<Iterate, depth + 1> iterates_;
   std::size_t filled_ = 0;
   std::vector<char> support_;  // after the last epoch over all columns
-  int cycle_ = 0;  // cycles left before all columns are visited again
+  int cycle_ = 0;              // cycles left before all columns are visited again
 };
 
 }  // namespace shotgun

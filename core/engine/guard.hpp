@@ -39,13 +39,10 @@ class Guard {
     const auto affordable = [&](int products) {
       return effort_.rho_work + products * cost_ <= budget * effort_.work;
     };
-    if (!spectrum_ && !affordable(least + making)) return;
+    if (!spectrum_ && !affordable(least)) return;
     for (int step = 0; step < std::max(most, spectrum_ ? 1 : least) && more_ && affordable(1);
          ++step) {
-      if (!spectrum_) {
-        spectrum_.emplace(A_, coordinates_, h_, options_.threads, options_.seed);
-        effort_.rho_work += making * cost_;
-      }
+      if (!spectrum_) spectrum_.emplace(A_, coordinates_, h_, options_.threads, options_.seed);
       more_ = spectrum_->step() && spectrum_->error() > 1e-3 * spectrum_->rho();
       effort_.rho_work += cost_;
     }
@@ -59,7 +56,7 @@ class Guard {
   }
 
  private:
-  static constexpr int least = 3, making = 2;  // products; what making the matrix costs
+  static constexpr int least = 3;
   C A_;
   std::span<const Coordinate> coordinates_;
   const double* h_;

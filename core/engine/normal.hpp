@@ -4,67 +4,13 @@
 #include <vector>
 
 #include "engine/update.hpp"
-#include "problem/csc.hpp"
+#include "problem/design.hpp"
 
 namespace shotgun {
 
-// v -> Av over ranges of rows. Dense columns are added up as they are; sparse ones are copied row by
-// row first, since reading along a row is faster than scattering along columns and needs no sum over
-// threads.
-template <Columns C>
-class Rows {
- public:
-  Rows(C A, int) : A_(A), list_(first_columns(A.count())) {}
-  void multiply(std::span<const double> v, double* z, Range r) const {
-    std::fill(z + r.begin, z + r.end, 0.0);
-    A_.add_axpys(list_, v.data(), nullptr, z, r);
-  }
-
- private:
-  C A_;
-  std::vector<std::int64_t> list_;
-};
-
-template <class T>
-class Rows<SparseColumns<T>> {
- public:
-  Rows(const SparseColumns<T>& A, int threads)
-      : starts_(static_cast<std::size_t>(A.rows()) + 1),
-        columns_(static_cast<std::size_t>(count_nonzeros(A))),
-        values_(columns_.size()) {
-    // Every thread makes a range of rows; the copy is the same for any number of them.
-    run_region(threads, [&](Team team) {
-      const Range r = share(A.rows(), team.thread, team.threads);
-      for (std::int64_t k = 0; k < A.count(); ++k)
-        A.visit(k, r, [&](Row i, double) { ++starts_[static_cast<std::size_t>(i) + 1]; });
-    });
-    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
-    std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
-    run_region(threads, [&](Team team) {
-      const Range r = share(A.rows(), team.thread, team.threads);
-      for (std::int64_t k = 0; k < A.count(); ++k)
-        A.visit(k, r, [&](Row i, double a) {
-          const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(i)]++);
-          columns_[at] = static_cast<Row>(k);
-          values_[at] = static_cast<T>(a);
-        });
-    });
-  }
-  void multiply(std::span<const double> v, double* z, Range r) const {
-    for (auto i = r.begin; i < r.end; ++i) {
-      const std::int64_t begin = starts_[static_cast<std::size_t>(i)];
-      z[i] = sparse_dot(values_.data() + begin, columns_.data() + begin,
-                        starts_[static_cast<std::size_t>(i) + 1] - begin, v.data());
-    }
-  }
-
- private:
-  std::vector<std::int64_t> starts_;
-  std::vector<Row> columns_;
-  std::vector<T> values_;
-};
-
-// The same bits for any number of threads: rows are summed each by itself, over fixed slabs.
+// The same bits for any number of threads: the product is made in parts that the data alone decide.
+// Dense columns are cut into slabs of rows; sparse ones, too short for that, into groups of
+// columns, each with a sum of its own.
 template <Columns C>
 class NormalMatrix {
  public:
@@ -73,9 +19,14 @@ class NormalMatrix {
         coordinates_(coordinates),
         h_(h),
         threads_(worthwhile_threads(threads, count_nonzeros(A))),
-        rows_(A, threads_),
-        scaled_(coordinates.size()),
-        z_(static_cast<std::size_t>(A.rows())) {}
+        everything_(first_columns(A.count())),
+        scaled_(coordinates.size()) {
+    if constexpr (C::dense)
+      cut_rows();
+    else
+      cut_columns();
+    z_.resize(at(sums_ * A.rows()));
+  }
 
   std::size_t size() const { return coordinates_.size(); }
 
@@ -91,18 +42,22 @@ class NormalMatrix {
       scaled_[k] = v[k] * coordinates_[k].inv_scale;
       constant_ -= scaled_[k] * coordinates_[k].mean;
     }
-    const Slabs slabs(A_.rows());
-    std::vector<double> partial(static_cast<std::size_t>(slabs.count()));
-    parallel_for(threads_, slabs.count(), [&](std::int64_t s) {
-      rows_.multiply(scaled_, z_.data(), slabs[s]);
-      for (auto i = slabs[s].begin; i < slabs[s].end; ++i) {
-        const double total = z_[at(i)] + constant_;
-        partial[at(s)] += h(i) * total * total;
-      }
+    const std::int64_t n = A_.rows();
+    parallel_for(threads_, static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
+      const Part& part = parts_[at(p)];
+      double* z = z_.data() + part.sum * n;
+      std::fill(z + part.rows.begin, z + part.rows.end, 0.0);
+      const auto list =
+          std::span(everything_).subspan(at(part.columns.begin), at(part.columns.size()));
+      A_.add_axpys(list, scaled_.data() + part.columns.begin, nullptr, z, part.rows);
     });
-    curvature_ = std::accumulate(partial.begin(), partial.end(), 0.0);
+    curvature_ = sum_rows(threads_, n, [&](std::int64_t i) {
+      for (std::int64_t s = 1; s < sums_; ++s) z_[at(i)] += z_[at(s * n + i)];
+      const double total = z_[at(i)] + constant_;
+      return h(i) * total * total;
+    });
   }
-  std::span<const double> z() const { return z_; }
+  std::span<const double> z() const { return {z_.data(), at(A_.rows())}; }
   double constant() const { return constant_; }
   double curvature() const { return curvature_; }  // v'A~'HA~v
   int threads() const { return threads_; }
@@ -118,6 +73,32 @@ class NormalMatrix {
   }
 
  private:
+  struct Part {
+    Range columns, rows;
+    std::int64_t sum;  // which it adds to
+  };
+  void cut_rows() {
+    const Slabs slabs(A_.rows());
+    for (std::int64_t s = 0; s < slabs.count(); ++s)
+      parts_.push_back({{0, A_.count()}, slabs[s], 0});
+  }
+  // Into groups of as many non-zeros each, few enough that adding them up costs little.
+  void cut_columns() {
+    const double total = count_nonzeros(A_), n = static_cast<double>(A_.rows());
+    sums_ = static_cast<std::int64_t>(std::clamp(total / (8 * n), 1.0, 16.0));
+    double seen = 0;
+    for (std::int64_t k = 0, first = 0; k < A_.count(); ++k) {
+      seen += static_cast<double>(A_.nonzeros(k));
+      const auto group = static_cast<std::int64_t>(parts_.size());
+      if (k + 1 < A_.count() &&
+          seen * static_cast<double>(sums_) < total * static_cast<double>(group + 1))
+        continue;
+      parts_.push_back({{first, k + 1}, {0, A_.rows()}, group});
+      first = k + 1;
+    }
+    sums_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(parts_.size()));
+  }
+
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
   double h(std::int64_t i) const { return h_ ? h_[i] : 1.0; }
 
@@ -125,7 +106,9 @@ class NormalMatrix {
   std::span<const Coordinate> coordinates_;
   const double* h_;
   int threads_;
-  Rows<C> rows_;
+  std::vector<std::int64_t> everything_;
+  std::vector<Part> parts_;
+  std::int64_t sums_ = 1;
   std::vector<double> scaled_, z_;
   double constant_ = 0, curvature_ = 0;
 };

@@ -45,8 +45,8 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
     // pay.
-    const bool moved = epoch.decrease > 0x1p-98 * model.rows_value(threads) ||
-                       (epoch.shortened && engine.P() > 1);
+    const bool moved =
+        epoch.decrease > 0x1p-98 * model.rows_value(threads) || (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (done < check || !engine.ready()) continue;

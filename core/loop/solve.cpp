@@ -13,10 +13,9 @@ double lambda_max(Problem& problem, const Options& options, Watch& watch) {
                     problem.A);
 }
 
-double spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch) {
-  return std::visit(
-      [&](auto& A) { return spectral_radius_columns(*A, problem, options, tol, watch); },
-      problem.A);
+Spectrum spectrum(Problem& problem, const Options& options, double tol, Watch& watch) {
+  return std::visit([&](auto& A) { return spectrum_columns(*A, problem, options, tol, watch); },
+                    problem.A);
 }
 
 }  // namespace shotgun

@@ -29,8 +29,14 @@ Solution solve(Problem& problem, const Options& options, std::span<const double>
                const Callback& callback, Watch& watch);
 double lambda_max(Problem& problem, const Options& options, Watch& watch);
 
-// rho of the column-normalised (and centred, if the problem has an intercept) sqrt(W) A.
-double spectral_radius(Problem& problem, const Options& options, double tol, Watch& watch);
+// rho of the column-normalised (and centred, if the problem has an intercept) sqrt(W) A, and the
+// engine that a fit of the squared loss would use.
+struct Spectrum {
+  double rho;
+  Engine engine;
+  double shared;  // see choose_engine
+};
+Spectrum spectrum(Problem& problem, const Options& options, double tol, Watch& watch);
 
 // Per column type, each in its own translation unit.
 template <class C>
@@ -40,7 +46,7 @@ template <class C>
 double lambda_max_columns(Source<C>& A, const Problem& problem, const Options& options,
                           Watch& watch);
 template <class C>
-double spectral_radius_columns(Source<C>& A, const Problem& problem, const Options& options,
-                               double tol, Watch& watch);
+Spectrum spectrum_columns(Source<C>& A, const Problem& problem, const Options& options, double tol,
+                          Watch& watch);
 
 }  // namespace shotgun

@@ -33,8 +33,8 @@ double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options
 }
 
 template <class C>
-double spectral_radius_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
-                               Watch& watch) {
+Spectrum spectrum_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
+                          Watch& watch) {
   const std::vector<double> v(p.samples.y.size());
   std::vector<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
@@ -48,7 +48,8 @@ double spectral_radius_columns(Source<C>& A, const Problem& p, const Options& op
                              options.threads, options.seed);
   while (!watch.stopped() && spectrum.step() && spectrum.error() > tol * spectrum.rho())
     watch.poll();
-  return spectrum.rho();
+  return {spectrum.rho(), choose_engine(Engine::automatic, C::dense, true, features.shared()),
+          features.shared()};
 }
 
 }  // namespace shotgun

@@ -10,9 +10,9 @@ template double lambda_max_columns(Source<SparseColumns<double>>&, const Problem
                                    Watch&);
 template double lambda_max_columns(Source<SparseColumns<float>>&, const Problem&, const Options&,
                                    Watch&);
-template double spectral_radius_columns(Source<SparseColumns<double>>&, const Problem&,
-                                        const Options&, double, Watch&);
-template double spectral_radius_columns(Source<SparseColumns<float>>&, const Problem&,
-                                        const Options&, double, Watch&);
+template Spectrum spectrum_columns(Source<SparseColumns<double>>&, const Problem&, const Options&,
+                                   double, Watch&);
+template Spectrum spectrum_columns(Source<SparseColumns<float>>&, const Problem&, const Options&,
+                                   double, Watch&);
 
 }  // namespace shotgun

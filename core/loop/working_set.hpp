@@ -2,6 +2,7 @@
 #pragma once
 
 #include "certify/screening.hpp"
+#include "engine/choose.hpp"
 #include "loop/shoot.hpp"
 
 namespace shotgun {
@@ -33,7 +34,7 @@ class WorkingSet {
                   null_gradient<L>(samples, intercept, options.threads), c_, options.threads,
                   watch),
         point_(A, samples, features_, options.threads, watch),
-        engine_(choose_engine()) {
+        engine_(choose_engine(options.engine, C::dense, L::quadratic, features_.shared())) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
     member_.resize(static_cast<std::size_t>(features_.count()));
@@ -128,8 +129,9 @@ class WorkingSet {
       const bool all = static_cast<Column>(active_.size()) == features_.count();
       const auto which = all ? std::span<const Column>() : std::span<const Column>(active_);
       A_.scan(options_.threads, u_.data(), which, c_.data(), watch_);
-      effort_.work += A_.nonzeros() * static_cast<double>(active_.size()) /
-                      static_cast<double>(features_.count());
+      scan_work_ = A_.nonzeros() * static_cast<double>(active_.size()) /
+                   static_cast<double>(features_.count());
+      effort_.work += scan_work_;
     }
     if (features_.untouched()) return;
     double sum = 0;  // zero with an intercept, up to what a large mean makes of its rounding
@@ -221,38 +223,42 @@ class WorkingSet {
   void screen() {
     if (!options_.working_set || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
-    const std::size_t kept = keep_if(options_.threads, active_.size(), [&](std::size_t from) {
-      const Column j = active_[from];
-      const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-      const double decided = decided_weight(features_.penalty(j), -scale_ * c_[from], reach);
-      return decided != point_.x(j) || features_.held_free(j);
-    }, [&](std::size_t from, std::size_t to) {
-      active_[to] = active_[from];
-      c_[to] = c_[from];
-    });
+    const std::size_t kept = keep_if(
+        options_.threads, active_.size(),
+        [&](std::size_t from) {
+          const Column j = active_[from];
+          const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
+          const double decided = decided_weight(features_.penalty(j), -scale_ * c_[from], reach);
+          return decided != point_.x(j) || features_.held_free(j);
+        },
+        [&](std::size_t from, std::size_t to) {
+          active_[to] = active_[from];
+          c_[to] = c_[from];
+        });
     screened_ += static_cast<std::int64_t>(active_.size() - kept);
     active_.resize(kept);
     c_.resize(kept);
   }
 
   // Which columns join W: those that want to move most, as many as W has already (at first a number
-  // that the data suggest); and when few are left that want to, some that are close to it, which the
-  // next shot will turn. Everything at once where no working set is wanted, or where A is dense and
-  // tall and a scan costs as much as an epoch.
+  // that the data suggest); and when few are left that want to, some that are close to it, which
+  // the next shot will turn. Everything at once where no working set is wanted, or where A is dense
+  // and tall and a scan costs as much as an epoch.
   void select() {
     struct Candidate {
       double urgency;
       Column j;
     };
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
-    auto candidates = gather<Candidate>(
-        options_.threads, static_cast<std::int64_t>(active_.size()),
-        [&](std::int64_t p, std::vector<Candidate>& out) {
-          const Column j = active_[static_cast<std::size_t>(p)];
-          if (in_working_set(j)) return;
-          const double urgency = urgency_of(j, c_[static_cast<std::size_t>(p)]);
-          if (all || urgency > -infinity) out.push_back({urgency, j});
-        });
+    auto candidates = gather<Candidate>(options_.threads, static_cast<std::int64_t>(active_.size()),
+                                        [&](std::int64_t p, std::vector<Candidate>& out) {
+                                          const Column j = active_[static_cast<std::size_t>(p)];
+                                          if (in_working_set(j)) return;
+                                          const double urgency =
+                                              urgency_of(j, c_[static_cast<std::size_t>(p)]);
+                                          if (all || urgency > -infinity)
+                                            out.push_back({urgency, j});
+                                        });
     if (!all) {
       const auto count = [&](double least) {
         return static_cast<std::size_t>(std::ranges::count_if(
@@ -261,8 +267,9 @@ class WorkingSet {
       const std::size_t moved = count(infinity), wanting = count(0.0);
       const auto size = static_cast<std::size_t>(working_set_size());
       const auto suggested = std::min(wanting / 8, static_cast<std::size_t>(point_.rows()) / 8);
-      const std::size_t room = std::min(std::max({std::size_t{100}, suggested, size}),
-                                        std::max(wanting, size / 8));
+      const std::size_t room =
+          std::min(std::max({std::size_t{100}, suggested, size}), std::max(wanting, size / 8));
+      rough_ = wanting > std::max(moved, room);
       if (const std::size_t most = std::max(moved, room); candidates.size() > most) {
         std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(most),
                                  std::greater{}, &Candidate::urgency);
@@ -274,16 +281,15 @@ class WorkingSet {
     std::sort(fresh_.begin(), fresh_.end());
   }
   // How much a weight outside W wants to move: infinitely if it has moved already or nothing holds
-  // it, else by its violation, or (negative) by what it lacks for one, per unit of the column; minus
-  // infinity if it lacks too much to matter.
+  // it, else by its violation, or (negative) by what it lacks for one, per unit of the column;
+  // minus infinity if it lacks too much to matter.
   double urgency_of(Column j, double gradient) const {
     const Penalty penalty = features_.penalty(j);
     if (point_.x(j) != 0 || !penalty.scalable()) return infinity;
     const double excess = std::abs(gradient) - penalty.lam;
     if (excess < -0.3 * penalty.lam || features_.norm2(j) <= 0) return -infinity;
     const double violation = penalty.violation(penalty.clamp(0.0), gradient);
-    return (violation > 0 ? violation : std::min(excess, -1e-300)) /
-           std::sqrt(features_.norm2(j));
+    return (violation > 0 ? violation : std::min(excess, -1e-300)) / std::sqrt(features_.norm2(j));
   }
 
   bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
@@ -323,13 +329,22 @@ class WorkingSet {
   void shoot() {
     with_packed([&](auto& packed) {
       if (packed.which.empty()) return;
-      const double ambition = std::pow(0.1, idle_rounds_);
-      const double target = ambition * std::max(0.1 * gap_, 0.3 * options_.tol * null_objective_);
-      const std::int64_t most = options_.max_epochs - effort_.epochs;
+      // Ten times better is much where shots are dear and little where scans are; and if all
+      // columns are here, nothing outside can object.
+      const bool whole = options_.working_set && packed.which.size() >= active_.size();
+      const bool cheap = shot_work_ < scan_work_;
+      const double better = whole ? 1e-3 : cheap ? 0.01 : 0.1;
+      const double ambition = better * std::pow(0.1, idle_rounds_);
+      const double enough = 0.5 * std::pow(0.1, idle_rounds_) * options_.tol * null_objective_;
+      const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
+      const std::int64_t most = std::min<std::int64_t>(rough_ ? 3 : options_.max_epochs,
+                                                       options_.max_epochs - effort_.epochs);
       const std::vector<double> before = packed.x;
       const double constant = point_.constant();
       const double objective = point_.objective();
+      const double work = effort_.work;
       shoot_packed(point_, packed, engine_, options_, target, most, effort_, watch_);
+      shot_work_ = effort_.work - work;
       point_.store(packed);
       point_.refresh();
       if (!(point_.objective() <= objective + rounding_)) {
@@ -365,12 +380,6 @@ class WorkingSet {
     return s;
   }
 
-  // newton reached the gap first or nearly so on every kind of data measured
-  // (docs/decisions/auto.md), and by far where columns are correlated.
-  Engine choose_engine() const {
-    return options_.engine == Engine::automatic ? Engine::newton : options_.engine;
-  }
-
   template <class Body>
   void timed(double& seconds, Body&& body) {
     const double begin = watch_.seconds();
@@ -388,6 +397,7 @@ class WorkingSet {
   Effort effort_;
   std::vector<Column> active_, fresh_;  // not screened; about to join the working set
   std::vector<unsigned char> member_;   // of the working set
+  bool rough_ = false;                  // more columns want to join than did
   bool exact_ = !options_.working_set;  // no light copies
   Packed<Light<C>> copies_;             // the working set, as light copies
   Packed<C> columns_;                   // or exactly
@@ -397,6 +407,7 @@ class WorkingSet {
   double best_objective_ = infinity, best_gap_ = infinity;
   double u_norm_ = 0;  // of u, in the norm of W^-1
   std::int64_t screened_ = 0;
+  double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
   int idle_rounds_ = 0;
   bool certifiable_ = true, scanned_ = false;
   TraceRow row_;

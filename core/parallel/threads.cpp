@@ -39,11 +39,18 @@ class Pool {
   }
 
  private:
+  // What workers wait for: a new generation, and how many threads it takes.
+  struct Call {
+    std::uint32_t generation = 0;
+    int threads = 0;
+  };
+
   // The number of threads that can really be had: a system that refuses more is not an error.
   int grow(int threads) {
     try {
       while (workers_ < threads - 1) {
-        std::thread([this, id = workers_ + 1, seen = generation_] { work(id, seen); }).detach();
+        const std::uint32_t seen = call_.load(std::memory_order_relaxed).generation;
+        std::thread([this, id = workers_ + 1, seen] { work(id, seen); }).detach();
         ++workers_;
       }
     } catch (const std::system_error&) {
@@ -52,46 +59,62 @@ class Pool {
   }
 
   void start(int threads, const Body& body) {
+    body_ = &body;
+    barrier_.emplace(threads);
+    running_.store(threads - 1, std::memory_order_relaxed);
+    bool asleep;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      body_ = &body;
-      threads_ = threads;
-      barrier_.emplace(threads);
-      running_.store(threads - 1, std::memory_order_relaxed);
-      ++generation_;
+      call_.store({call_.load(std::memory_order_relaxed).generation + 1, threads},
+                  std::memory_order_release);
+      asleep = sleepers_ > 0;
     }
-    wake_.notify_all();
+    if (asleep) wake_.notify_all();
   }
 
   void execute(int thread) {
     try {
-      (*body_)({thread, threads_, *barrier_});
+      (*body_)({thread, call_.load(std::memory_order_relaxed).threads, *barrier_});
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
     }
   }
 
-  void work(int id, std::uint64_t seen) {
+  void work(int id, std::uint32_t seen) {
     for (;;) {
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        wake_.wait(lock, [&] { return generation_ != seen; });
-        seen = generation_;
-        if (id >= threads_) continue;
-      }
+      const Call call = next_call(seen);
+      seen = call.generation;
+      if (id >= call.threads) continue;
       execute(id);
       running_.fetch_sub(1, std::memory_order_release);
     }
+  }
+
+  // Regions often follow each other within microseconds, and waking a sleeping thread costs tens of
+  // them: so a worker watches out for a while before it sleeps, giving way to whoever wants its
+  // core.
+  Call next_call(std::uint32_t seen) {
+    Backoff backoff;
+    for (int look = 0; look < 300; ++look) {
+      if (const Call call = call_.load(std::memory_order_acquire); call.generation != seen)
+        return call;
+      backoff.pause();
+    }
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++sleepers_;
+    wake_.wait(lock, [&] { return call_.load(std::memory_order_relaxed).generation != seen; });
+    --sleepers_;
+    return call_.load(std::memory_order_acquire);
   }
 
   const pid_t owner_;
   std::atomic_flag in_use_;  // not a mutex: a signal handler may ask again from the same thread
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::uint64_t generation_ = 0;
+  std::atomic<Call> call_{Call{}};
+  int sleepers_ = 0;  // guarded by the mutex
   int workers_ = 0;
-  int threads_ = 0;
   const Body* body_ = nullptr;
   std::optional<Barrier> barrier_;
   std::atomic<int> running_{0};

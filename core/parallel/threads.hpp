@@ -117,7 +117,8 @@ std::vector<T> gather(int threads, std::int64_t count, Body&& body) {
   return all;
 }
 
-// Moves what keep(p) likes of [0, count) to the front, in order, by move(from, to); returns how many.
+// Moves what keep(p) likes of [0, count) to the front, in order, by move(from, to); returns how
+// many.
 template <class Keep, class Move>
 std::size_t keep_if(int threads, std::size_t count, Keep&& keep, Move&& move) {
   constexpr std::size_t block = 4096;

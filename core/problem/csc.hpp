@@ -32,7 +32,6 @@ double sparse_dot(const T* values, const Index* rows, std::int64_t size, const d
 template <class T>
 class SparseColumns {
  public:
-  using Value = T;
   using Handle = SparseColumn<T>;  // what a view is made of
   static constexpr bool dense = false;
 

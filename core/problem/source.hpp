@@ -15,8 +15,9 @@
 
 namespace shotgun {
 
-// What columns are packed into: the same kind, their values rounded to float32. An engine that works
-// on them computes a step, in float64; what the step achieved is always computed from A itself.
+// What columns are packed into: the same kind, their values rounded to float32. An engine that
+// works on them computes a step, in float64; what the step achieved is always computed from A
+// itself.
 template <class C>
 struct LightOf;
 template <class T>
@@ -200,8 +201,7 @@ class CscSource final : public Source<SparseColumns<T>> {
   // Values are read where they are; so are rows, unless they are wider than an engine's.
   void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     if constexpr (std::is_same_v<Index, Row>) {
-      for (Column j : which)
-        out.push_back({values_ + starts_[j], indices_ + starts_[j], size(j)});
+      for (Column j : which) out.push_back({values_ + starts_[j], indices_ + starts_[j], size(j)});
     } else {
       copy_missing(1, which, narrowed_, [&](std::int64_t) {
         return [this](std::int64_t, Column j, const Row* rows) {

@@ -88,6 +88,7 @@ class Features {
     const bool centred = intercept || standardize;
     for (std::size_t j = 0; j < norm2_.size(); ++j) {
       const double squares = norm2_[j], mean = centred ? sums[j] / total_w_ : 0.0;
+      if (!centred && squares > 0) shared_ += sums[j] / total_w_ * (sums[j] / squares);
       const double about_mean = squares - mean * sums[j];
       const bool safe =
           squares > 1e-200 && squares < 1e200 && (mean == 0 || about_mean >= 1e-4 * squares);
@@ -98,6 +99,7 @@ class Features {
         norm2_[j] = total_w_;
       }
     }
+    shared_ /= static_cast<double>(norm2_.size());
     if (centred) mean_ = std::move(sums);
     const bool same = spec.factor.each.empty() && spec.lo.each.empty() && spec.hi.each.empty();
     if (same && inv_scale_.empty()) common_ = penalty(0);
@@ -128,6 +130,9 @@ class Features {
     const double size = raw_norm(j), values = size / inv_scale(j);
     return size == 0 || (values > 1e-15 && values < 1e15 && size * size < 1e6 * norm2(j));
   }
+
+  // The mean squared cosine between the columns and the constant: zero where they are centred.
+  double shared() const { return shared_; }
 
   // Columns are used as they are: neither centred nor scaled.
   bool untouched() const { return inv_scale_.empty() && mean_.empty(); }
@@ -190,7 +195,7 @@ class Features {
   }
 
   PenaltySpec spec_;
-  double total_w_;
+  double total_w_, shared_ = 0;
   bool intercept_, standardize_;
   std::vector<double> norm2_, mean_, inv_scale_;
   std::optional<Penalty> common_;  // of all features, where they do not differ

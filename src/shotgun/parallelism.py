@@ -21,7 +21,7 @@ from shotgun.problem import (
 
 def _spectrum(
     A: Any, weights: Any, centre: bool, n_threads: int | None, tol: float, seed: int
-) -> tuple[float, int]:
+) -> tuple[_core.Spectrum, int]:
     threads = check_threads(n_threads)
     tol, seed = check_number("tol", tol), check_count("seed", seed, least=0, most=SEEDS)
     design = make_design(A, threads)
@@ -33,7 +33,7 @@ def _spectrum(
     options = _core.Options()
     options.threads = threads
     options.seed = seed
-    return float(_core.spectral_radius(design, statement, options, tol)), int(design.cols)
+    return _core.spectrum(design, statement, options, tol), int(design.cols)
 
 
 def spectral_radius(
@@ -64,7 +64,7 @@ def spectral_radius(
     >>> round(shotgun.spectral_radius(np.eye(5)), 6)
     1.0
     """
-    return _spectrum(A, weights, centre, n_threads, tol, seed)[0]
+    return float(_spectrum(A, weights, centre, n_threads, tol, seed)[0].rho)
 
 
 def ideal_p(A: Any, **keywords: Any) -> int:
@@ -110,9 +110,27 @@ def report(
 ) -> Parallelism:
     """Describe how parallel A is and which engine `solve` would choose. Parameters as in
     :func:`spectral_radius`."""
-    rho, d = _spectrum(A, weights, centre, n_threads, tol, seed)
+    spectrum, d = _spectrum(A, weights, centre, n_threads, tol, seed)
     sparse = sp.issparse(A)
     n = A.shape[0] if sparse else np.shape(A)[0]
-    density = A.nnz / (n * d) if sparse else 1.0
-    engine, why = "newton", "sweeps find the support, parallel products solve on it"
-    return Parallelism(n, d, density, rho, int(_core.ideal_p(d, rho)), engine, why)
+    return Parallelism(
+        n=n,
+        d=d,
+        density=A.nnz / (n * d) if sparse else 1.0,
+        rho=spectrum.rho,
+        ideal_p=int(_core.ideal_p(d, spectrum.rho)),
+        engine=spectrum.engine.name,
+        why=_why(sparse, spectrum),
+    )
+
+
+def _why(sparse: bool, spectrum: _core.Spectrum) -> str:
+    """In words, what the core's rule saw (core/engine/choose.hpp)."""
+    if spectrum.engine.name == "block":
+        return "dense columns, updated in blocks whose Gram matrices are kept"
+    if sparse:
+        return "sparse columns; sweeps find the support, parallel products solve on it"
+    return (
+        f"dense columns that share a direction (mean squared cosine {spectrum.shared:.2f}), "
+        "which conjugate gradients remove at once"
+    )

@@ -74,7 +74,8 @@ TEST_CASE_TEMPLATE("any list of columns may be multiplied, in any order", T, dou
   check(A.sparse_columns());
 }
 
-TEST_CASE_TEMPLATE("a source scans the columns it was given, lends them, and packs them as float32", T, double, float) {
+TEST_CASE_TEMPLATE("a source scans the columns it was given, lends them, and packs them as float32",
+                   T, double, float) {
   const auto A = random_matrix<T>(300, 40, 0.2, 7);
   const Doubles v = random_vector(A.n, 8), w(at(A.n), 0.5);
   const std::vector<std::int64_t> wide_rows(A.rows.begin(), A.rows.end());
