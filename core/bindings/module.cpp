@@ -43,8 +43,9 @@ nb::object own(std::unique_ptr<T[]> values, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
-nb::object own(const std::vector<double>& values) {
-  auto copy = std::make_unique_for_overwrite<double[]>(values.size());
+template <class T>
+nb::object own(const std::vector<T>& values) {
+  auto copy = std::make_unique_for_overwrite<T[]>(values.size());
   std::copy(values.begin(), values.end(), copy.get());
   return own(std::move(copy), values.size());
 }
@@ -155,9 +156,10 @@ auto guarded(Watch& watch, Body&& body) {
   }
 }
 
-Solution solve_problem(Design& design, const Statement& statement, const Options& options,
-                       std::optional<Doubles> x0, double deadline,
-                       std::optional<nb::callable> callback) {
+// Runs body(callback, watch) with the core's view of a Python callback; what that raises is raised
+// again once the core has stopped.
+template <class Body>
+auto watched(double deadline, std::optional<nb::callable> callback, Body&& body) {
   Watch watch(signalled, deadline);
   std::optional<nb::python_error> failed;
   Callback forward;
@@ -171,10 +173,9 @@ Solution solve_problem(Design& design, const Statement& statement, const Options
         return true;
       }
     };
-  Problem problem = statement.of(design);
-  Solution s = guarded(watch, [&] { return solve(problem, options, view(x0), forward, watch); });
+  auto result = guarded(watch, [&] { return body(forward, watch); });
   if (failed) throw std::move(*failed);
-  return s;
+  return result;
 }
 
 template <class T>
@@ -242,7 +243,14 @@ NB_MODULE(_core, m) {
       .def_rw("loss", &Statement::loss)
       .def_rw("intercept", &Statement::intercept)
       .def_rw("standardize", &Statement::standardize);
+  nb::class_<Grid>(m, "Grid")
+      .def(nb::init<>())
+      .def_rw("lams", &Grid::lams)
+      .def_rw("count", &Grid::count)
+      .def_rw("eps", &Grid::eps)
+      .def_rw("deviance", &Grid::deviance);
   nb::class_<TraceRow>(m, "TraceRow")
+      .def_ro("lam", &TraceRow::lam)
       .def_ro("round", &TraceRow::round)
       .def_ro("epoch", &TraceRow::epochs)
       .def_ro("updates", &TraceRow::updates)
@@ -261,7 +269,16 @@ NB_MODULE(_core, m) {
       .def_ro("pack", &TraceRow::pack)
       .def_ro("shoot", &TraceRow::shoot);
   nb::class_<Solution>(m, "Solution")
-      .def_prop_ro("x", [](const Solution& s) { return own(s.x); })
+      .def_ro("lam", &Solution::lam)
+      .def_prop_ro("x",
+                   [](const Solution& s) {
+                     std::vector<double> x(static_cast<std::size_t>(s.size));
+                     for (std::size_t k = 0; k < s.support.size(); ++k)
+                       x[static_cast<std::size_t>(s.support[k])] = s.weights[k];
+                     return own(x);
+                   })
+      .def_prop_ro("support", [](const Solution& s) { return own(s.support); })
+      .def_prop_ro("weights", [](const Solution& s) { return own(s.weights); })
       .def_ro("intercept", &Solution::intercept)
       .def_ro("objective", &Solution::objective)
       .def_ro("null_objective", &Solution::null_objective)
@@ -278,9 +295,28 @@ NB_MODULE(_core, m) {
       .def_ro("seconds", &Solution::seconds)
       .def_ro("trace", &Solution::trace);
 
-  m.def("solve", &solve_problem, nb::arg("design"), nb::arg("statement"), nb::arg("options"),
-        nb::arg("x0") = nb::none(), nb::arg("deadline") = infinity,
-        nb::arg("callback") = nb::none());
+  m.def(
+      "solve",
+      [](Design& design, const Statement& statement, const Options& options,
+         std::optional<Doubles> x0, double deadline, std::optional<nb::callable> callback) {
+        Problem problem = statement.of(design);
+        return watched(deadline, callback, [&](const Callback& told, Watch& watch) {
+          return solve(problem, options, view(x0), told, watch);
+        });
+      },
+      nb::arg("design"), nb::arg("statement"), nb::arg("options"), nb::arg("x0") = nb::none(),
+      nb::arg("deadline") = infinity, nb::arg("callback") = nb::none());
+  m.def(
+      "path",
+      [](Design& design, const Statement& statement, const Options& options, const Grid& grid,
+         double deadline, std::optional<nb::callable> callback) {
+        Problem problem = statement.of(design);
+        return watched(deadline, callback, [&](const Callback& told, Watch& watch) {
+          return path(problem, options, grid, told, watch);
+        });
+      },
+      nb::arg("design"), nb::arg("statement"), nb::arg("options"), nb::arg("grid"),
+      nb::arg("deadline") = infinity, nb::arg("callback") = nb::none());
   m.def("lambda_max", [](Design& design, const Statement& statement, const Options& options) {
     Watch watch(signalled, infinity);
     Problem problem = statement.of(design);

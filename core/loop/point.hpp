@@ -70,6 +70,13 @@ class Point {
     objective_ = value();
   }
 
+  // F afresh, after lam has changed.
+  void reprice() { objective_ = value(); }
+  // The losses' part of F.
+  double loss() const {
+    return sum_rows(threads_, rows(), [&](std::int64_t i) { return row_value(i, z_[at(i)]); });
+  }
+
   // The columns themselves, and their weights.
   Packed<C> borrow(std::span<const Column> which) {
     Packed<C> packed;
@@ -205,8 +212,7 @@ class Point {
     return w > 0 ? w * L::value(z, samples_.target(i)) : 0.0;
   }
   double value() const {
-    double sum =
-        sum_rows(threads_, rows(), [&](std::int64_t i) { return row_value(i, z_[at(i)]); });
+    double sum = loss();
     for (Column j : support_) sum += features_.penalty(j).value(x(j));
     return sum;
   }

@@ -1,10 +1,12 @@
 // What a fit is asked and what it answers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,16 +26,39 @@ struct Options {
   std::uint64_t seed = 0;
 };
 
+// The lams of a path: given, or `count` of them from lambda_max down to eps times that, evenly on a
+// log scale. The path ends early when the losses have fallen by the part `deviance` of what they
+// were at x = 0.
+struct Grid {
+  std::vector<double> lams;
+  std::int64_t count = 100;
+  double eps = 1e-3, deviance = std::numeric_limits<double>::infinity();
+
+  std::vector<double> below(double largest) const {
+    if (!(largest > 0))
+      throw std::invalid_argument("lambda_max is 0, so that no grid follows from it: give lams");
+    std::vector<double> made;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const double part = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 0.0;
+      made.push_back(largest * std::pow(eps, part));
+    }
+    return made;
+  }
+};
+
 // One row per round. Seconds of a phase are those spent in it during this round.
 struct TraceRow {
   std::int64_t round = 0, epochs = 0, updates = 0, working_set = 0, active = 0, P = 0;
   int threads = 1;  // most that worked at once in this round
-  double objective = 0, gap = 0, rho = 0, seconds = 0;
+  double lam = 0, objective = 0, gap = 0, rho = 0, seconds = 0;
   double scan = 0, certify = 0, screen = 0, select = 0, pack = 0, shoot = 0;
 };
 
 struct Solution {
-  std::vector<double> x;
+  double lam = 0;
+  std::int64_t size = 0;              // how many weights there are,
+  std::vector<std::int32_t> support;  // those that are not zero, ascending,
+  std::vector<double> weights;        // and their values
   double intercept = 0, objective = 0, gap = 0, null_objective = 0;
   Status status = Status::converged;
   bool certified_by_gap = true;  // else by the projected gradient

@@ -27,6 +27,8 @@ struct Problem {
 
 Solution solve(Problem& problem, const Options& options, std::span<const double> x0,
                const Callback& callback, Watch& watch);
+std::vector<Solution> path(Problem& problem, const Options& options, const Grid& grid,
+                           const Callback& callback, Watch& watch);
 double lambda_max(Problem& problem, const Options& options, Watch& watch);
 
 // rho of the column-normalised (and centred, if the problem has an intercept) sqrt(W) A, and the
@@ -42,6 +44,9 @@ Spectrum spectrum(Problem& problem, const Options& options, double tol, Watch& w
 template <class C>
 Solution solve_columns(Source<C>& A, const Problem& problem, const Options& options,
                        std::span<const double> x0, const Callback& callback, Watch& watch);
+template <class C>
+std::vector<Solution> path_columns(Source<C>& A, const Problem& problem, const Options& options,
+                                   const Grid& grid, const Callback& callback, Watch& watch);
 template <class C>
 double lambda_max_columns(Source<C>& A, const Problem& problem, const Options& options,
                           Watch& watch);

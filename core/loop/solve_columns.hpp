@@ -24,6 +24,16 @@ Solution solve_columns(Source<C>& A, const Problem& p, const Options& options,
 }
 
 template <class C>
+std::vector<Solution> path_columns(Source<C>& A, const Problem& p, const Options& options,
+                                   const Grid& grid, const Callback& callback, Watch& watch) {
+  return with_loss(p.loss, [&](auto loss) {
+    WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
+                                       watch);
+    return loop.path(grid, callback);
+  });
+}
+
+template <class C>
 double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
   return with_loss(p.loss, [&](auto loss) {
     WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,

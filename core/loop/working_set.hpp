@@ -3,6 +3,7 @@
 
 #include "certify/screening.hpp"
 #include "engine/choose.hpp"
+#include "loop/scan.hpp"
 #include "loop/shoot.hpp"
 
 namespace shotgun {
@@ -27,17 +28,57 @@ class WorkingSet {
  public:
   WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
              bool standardize, const Options& options, Watch& watch)
+      : WorkingSet(A, samples, spec, intercept, standardize, options, watch, {},
+                   null_gradient<L>(samples, intercept, options.threads)) {}
+
+  Solution solve(std::span<const double> x0, const Callback& callback) {
+    start(x0);
+    return descend(callback);
+  }
+
+  // One fit after the other, each from where the last one ended.
+  std::vector<Solution> path(const Grid& grid, const Callback& callback) {
+    start({});
+    const std::vector<double> lams = grid.lams.empty() ? grid.below(largest_lambda()) : grid.lams;
+    const double null_loss = point_.loss();
+    std::vector<Solution> fits;
+    for (const double lam : lams) {
+      retune(lam);
+      fits.push_back(descend(callback));
+      if (watch_.stopped() || fits.back().status == Status::stopped) break;
+      if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
+    }
+    return fits;
+  }
+
+  // The smallest lam at which every penalised weight stays where it starts.
+  double lambda_max() {
+    start({});
+    return largest_lambda();
+  }
+
+ private:
+  // c is filled by the survey that the features make, on the way, of u.
+  WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
+             bool standardize, const Options& options, Watch& watch, std::vector<double> c,
+             std::vector<double> u)
       : A_(A),
         options_(options),
         watch_(watch),
-        features_(A, samples, spec, intercept, standardize,
-                  null_gradient<L>(samples, intercept, options.threads), c_, options.threads,
-                  watch),
+        features_(A, samples, spec, intercept, standardize, u, c, options.threads, watch),
+        scan_(A, features_, samples, std::move(c), std::move(u), options.threads, watch),
         point_(A, samples, features_, options.threads, watch),
         engine_(choose_engine(options.engine, C::dense, L::quadratic, features_.shared())) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
     member_.resize(static_cast<std::size_t>(features_.count()));
+    awaken();
+  }
+
+  // All columns but the excluded take part.
+  void awaken() {
+    active_.clear();
+    certifiable_ = true;
     for (Column j = 0; j < features_.count(); ++j) {
       const Penalty p = features_.penalty(j);
       if (p.excluded()) continue;
@@ -46,8 +87,7 @@ class WorkingSet {
     }
   }
 
-  Solution solve(std::span<const double> x0, const Callback& callback) {
-    start(x0);
+  Solution descend(const Callback& callback) {
     for (;; ++row_.round) {
       timed(row_.scan, [&] { scan(); });
       if (watch_.stopped()) return finish(reason());
@@ -63,15 +103,31 @@ class WorkingSet {
     }
   }
 
-  // The smallest lam at which every penalised weight stays where it starts.
-  double lambda_max() {
-    start({});
-    scan();
+  // The same point, another lam: what is known of the columns stays, what was decided does not.
+  void retune(double lam) {
+    expectation_ = trace_.empty() ? 1.0 : 2 - features_.spec().lam / lam;
+    features_.set_lam(lam);
+    awaken();
+    copies_.coordinates.clear();
+    columns_.coordinates.clear();
+    point_.reprice();
+    lower_ = 0;
+    gap_ = here_ = best_objective_ = best_gap_ = infinity;
+    idle_rounds_ = 0;
+    screened_ = 0;
+    effort_.epochs = effort_.updates = 0;
+    row_ = {};
+    trace_.clear();
+    began_ = watch_.seconds();
+  }
+
+  double largest_lambda() {
+    if (!std::exchange(scanned_, true)) scan_.move_to(point_.dual_candidate());
+    scan_.refresh(active_);
     double largest = 0;
-    for (std::size_t p = 0; p < active_.size(); ++p) {
-      const Column j = active_[p];
+    for (Column j : active_) {
       const Penalty penalty = features_.penalty(j);
-      const double pull = -c_[p] - penalty.l2 * point_.x(j);
+      const double pull = -scan_.c(j) - penalty.l2 * point_.x(j);
       const bool can_move = pull > 0 ? point_.x(j) < penalty.hi : point_.x(j) > penalty.lo;
       if (const double unit = features_.lambda_unit(j); unit > 0 && can_move)
         largest = std::max(largest, std::abs(pull) / unit);
@@ -79,12 +135,11 @@ class WorkingSet {
     return largest;
   }
 
- private:
   // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
   // the weights of factor 0 at their optimum. Then x0, if there is one.
   void start(std::span<const double> x0) {
     point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
-    scanned_ = point_.support().empty() && static_cast<Column>(active_.size()) == features_.count();
+    scanned_ = point_.support().empty();
     point_.refresh();
     std::vector<Column> unpenalised;
     for (Column j : active_)
@@ -120,40 +175,42 @@ class WorkingSet {
     });
   }
 
-  // c = A~'u for every active column: the only pass over all of A. The first was made while the
-  // columns' norms were taken.
+  // c = A~'u, up to date for every column that may have a say in the certificate: those that are
+  // not plainly at zero, and those that might violate. The only pass over A; the first was made
+  // while the columns' norms were taken.
   void scan() {
-    u_ = point_.dual_candidate();
-    c_.resize(active_.size());
-    if (!std::exchange(scanned_, false)) {
-      const bool all = static_cast<Column>(active_.size()) == features_.count();
-      const auto which = all ? std::span<const Column>() : std::span<const Column>(active_);
-      A_.scan(options_.threads, u_.data(), which, c_.data(), watch_);
-      scan_work_ = A_.nonzeros() * static_cast<double>(active_.size()) /
-                   static_cast<double>(features_.count());
-      effort_.work += scan_work_;
-    }
-    if (features_.untouched()) return;
-    double sum = 0;  // zero with an intercept, up to what a large mean makes of its rounding
-    for (double v : u_) sum += v;
-    for (std::size_t p = 0; p < active_.size(); ++p) {
-      const Column j = active_[p];
-      c_[p] = features_.inv_scale(j) * (c_[p] - features_.mean(j) * sum);
-    }
+    std::vector<double> u = point_.dual_candidate();
+    if (std::exchange(scanned_, false))
+      scan_.replace(std::move(u));
+    else
+      scan_.move_to(std::move(u));
+    near_ = gather<Column>(options_.threads, static_cast<std::int64_t>(active_.size()),
+                           [&](std::int64_t p, std::vector<Column>& out) {
+                             const Column j = active_[static_cast<std::size_t>(p)];
+                             if (has_a_say(j)) out.push_back(j);
+                           });
+    scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(near_)) /
+                 static_cast<double>(features_.count());
+    effort_.work += scan_work_;
+  }
+  bool has_a_say(Column j) const {
+    const Penalty penalty = features_.penalty(j);
+    return point_.x(j) != 0 || !penalty.silent_at_zero() ||
+           std::abs(scan_.c(j)) + scan_.doubt(j) > penalty.lam;
   }
 
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
-    const auto count = static_cast<std::int64_t>(active_.size());
+    const auto count = static_cast<std::int64_t>(near_.size());
     const Columnwise columns = columnwise_gap(
         options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
-          const Column j = active_[static_cast<std::size_t>(p)];
-          return DualTerm{features_.penalty(j), point_.x(j), c_[static_cast<std::size_t>(p)],
+          const Column j = near_[static_cast<std::size_t>(p)];
+          return DualTerm{features_.penalty(j), point_.x(j), scan_.c(j),
                           L::beta * features_.norm2(j)};
         });
     scale_ = columns.scale;
     rounding_ = rounding();
-    const double here = columns.gap + point_.rows_gap(u_, scale_) + rounding_;
+    const double here = columns.gap + point_.rows_gap(scan_.u(), scale_) + rounding_;
     here_ = here;
     if (by_gap()) lower_ = std::max(lower_, point_.objective() - here);
     gap_ = std::min(here, point_.objective() - lower_ + rounding_);
@@ -163,12 +220,9 @@ class WorkingSet {
   // or where that of the free ones could not be projected to rounding level.
   bool by_gap() const {
     if (!certifiable_) return false;
-    for (std::size_t p = 0; p < active_.size() && !point_.free().empty(); ++p) {
-      const Column j = active_[p];
-      if (features_.held_free(j) && std::abs(c_[p]) > 1e-9 * features_.raw_norm(j) * u_norm_)
-        return false;
-    }
-    return true;
+    return std::ranges::none_of(point_.free(), [&](Column j) {
+      return std::abs(scan_.c(j)) > 1e-9 * features_.raw_norm(j) * u_norm_;
+    });
   }
 
   // Errors of z, of c and of F itself, each a sum of products.
@@ -177,7 +231,8 @@ class WorkingSet {
     double u_squares = 0, reach = 0;
     for (std::int64_t i = 0; i < samples.size(); ++i)
       if (const double w = samples.weight(i); w > 0)
-        u_squares += u_[static_cast<std::size_t>(i)] * u_[static_cast<std::size_t>(i)] / w;
+        u_squares +=
+            scan_.u()[static_cast<std::size_t>(i)] * scan_.u()[static_cast<std::size_t>(i)] / w;
     const std::span<const Column> support = point_.support();
     for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
     reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
@@ -197,7 +252,8 @@ class WorkingSet {
     row_.threads = watch_.most_threads();
     row_.objective = point_.objective();
     row_.gap = gap_;
-    row_.seconds = watch_.seconds();
+    row_.lam = features_.spec().lam;
+    row_.seconds = watch_.seconds() - began_;
     trace_.push_back(row_);
     row_ = {.round = row_.round};
     return callback && callback(trace_.back());
@@ -228,16 +284,13 @@ class WorkingSet {
         [&](std::size_t from) {
           const Column j = active_[from];
           const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-          const double decided = decided_weight(features_.penalty(j), -scale_ * c_[from], reach);
+          const double decided = decided_weight(features_.penalty(j), -scale_ * scan_.c(j),
+                                                reach + scale_ * scan_.doubt(j));
           return decided != point_.x(j) || features_.held_free(j);
         },
-        [&](std::size_t from, std::size_t to) {
-          active_[to] = active_[from];
-          c_[to] = c_[from];
-        });
+        [&](std::size_t from, std::size_t to) { active_[to] = active_[from]; });
     screened_ += static_cast<std::int64_t>(active_.size() - kept);
     active_.resize(kept);
-    c_.resize(kept);
   }
 
   // Which columns join W: those that want to move most, as many as W has already (at first a number
@@ -254,8 +307,7 @@ class WorkingSet {
                                         [&](std::int64_t p, std::vector<Candidate>& out) {
                                           const Column j = active_[static_cast<std::size_t>(p)];
                                           if (in_working_set(j)) return;
-                                          const double urgency =
-                                              urgency_of(j, c_[static_cast<std::size_t>(p)]);
+                                          const double urgency = urgency_of(j);
                                           if (all || urgency > -infinity)
                                             out.push_back({urgency, j});
                                         });
@@ -283,12 +335,15 @@ class WorkingSet {
   // How much a weight outside W wants to move: infinitely if it has moved already or nothing holds
   // it, else by its violation, or (negative) by what it lacks for one, per unit of the column;
   // minus infinity if it lacks too much to matter.
-  double urgency_of(Column j, double gradient) const {
+  double urgency_of(Column j) const {
     const Penalty penalty = features_.penalty(j);
+    const double gradient = scan_.c(j);
     if (point_.x(j) != 0 || !penalty.scalable()) return infinity;
     const double excess = std::abs(gradient) - penalty.lam;
     if (excess < -0.3 * penalty.lam || features_.norm2(j) <= 0) return -infinity;
     const double violation = penalty.violation(penalty.clamp(0.0), gradient);
+    const bool expected = row_.round == 0 && excess >= (expectation_ - 1) * penalty.lam;
+    if (expected && violation == 0) return 1e-300;
     return (violation > 0 ? violation : std::min(excess, -1e-300)) / std::sqrt(features_.norm2(j));
   }
 
@@ -359,9 +414,12 @@ class WorkingSet {
   Solution finish(Status status) {
     gap_ = std::min(gap_, point_.objective() - lower_ + rounding_);
     Solution s;
-    s.x.resize(static_cast<std::size_t>(features_.count()));
-    for (Column j = 0; j < features_.count(); ++j)
-      s.x[static_cast<std::size_t>(j)] = features_.original(j, point_.x(j));
+    s.lam = features_.spec().lam;
+    s.size = features_.count();
+    for (Column j : point_.support()) {
+      s.support.push_back(j);
+      s.weights.push_back(features_.original(j, point_.x(j)));
+    }
     s.intercept = point_.constant();
     s.objective = point_.objective();
     s.gap = gap_;
@@ -375,7 +433,7 @@ class WorkingSet {
     s.P = std::max<std::int64_t>(1, effort_.P);
     s.rho = effort_.rho;
     s.engine = engine_;
-    s.seconds = watch_.seconds();
+    s.seconds = watch_.seconds() - began_;
     s.trace = std::move(trace_);
     return s;
   }
@@ -390,12 +448,13 @@ class WorkingSet {
   Source<C>& A_;
   const Options& options_;
   Watch& watch_;
-  std::vector<double> c_, u_;  // A~'u for the active columns, and u
   Features<C> features_;
+  Scan<C> scan_;
   Point<C, L> point_;
   Engine engine_;
   Effort effort_;
-  std::vector<Column> active_, fresh_;  // not screened; about to join the working set
+  std::vector<Column> active_, near_;   // not screened; of those, with a say in the gap
+  std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
   bool rough_ = false;                  // more columns want to join than did
   bool exact_ = !options_.working_set;  // no light copies
@@ -405,7 +464,9 @@ class WorkingSet {
          gap_ = infinity;
   double lower_ = 0;  // no loss and no penalty is negative
   double best_objective_ = infinity, best_gap_ = infinity;
-  double u_norm_ = 0;  // of u, in the norm of W^-1
+  double began_ = 0;        // when this fit did
+  double expectation_ = 1;  // part of lam at which a column is expected to move
+  double u_norm_ = 0;       // of u, in the norm of W^-1
   std::int64_t screened_ = 0;
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
   int idle_rounds_ = 0;

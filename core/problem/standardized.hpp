@@ -101,7 +101,13 @@ class Features {
     }
     shared_ /= static_cast<double>(norm2_.size());
     if (centred) mean_ = std::move(sums);
-    const bool same = spec.factor.each.empty() && spec.lo.each.empty() && spec.hi.each.empty();
+    set_lam(spec.lam);
+  }
+
+  void set_lam(double lam) {
+    spec_.lam = lam;
+    common_.reset();
+    const bool same = spec_.factor.each.empty() && spec_.lo.each.empty() && spec_.hi.each.empty();
     if (same && inv_scale_.empty()) common_ = penalty(0);
   }
 

@@ -2,13 +2,16 @@
 
 from shotgun._threads import register_threadpoolctl as _register
 from shotgun.parallelism import Parallelism, ideal_p, report, spectral_radius
+from shotgun.path import Path, path
 from shotgun.solve import Solution, lambda_max, solve
 
 __all__ = [
     "Parallelism",
+    "Path",
     "Solution",
     "ideal_p",
     "lambda_max",
+    "path",
     "report",
     "solve",
     "spectral_radius",

@@ -28,7 +28,8 @@ class Engine(Enum):
     shooting = 1
     bundle = 2
     block = 3
-    asynchronous = 4
+    newton = 4
+    asynchronous = 5
 
 class Status(Enum):
     converged = 0
@@ -61,7 +62,14 @@ class Statement:
     intercept: bool
     standardize: bool
 
+class Grid:
+    lams: list[float]
+    count: int
+    eps: float
+    deviance: float
+
 class TraceRow:
+    lam: float
     round: int
     epoch: int
     updates: int
@@ -81,7 +89,10 @@ class TraceRow:
     shoot: float
 
 class Solution:
+    lam: float
     x: _Vector
+    support: _Array
+    weights: _Vector
     intercept: float
     objective: float
     null_objective: float
@@ -106,6 +117,14 @@ def solve(
     deadline: float = ...,
     callback: Callable[[TraceRow], bool] | None = None,
 ) -> Solution: ...
+def path(
+    design: Design,
+    statement: Statement,
+    options: Options,
+    grid: Grid,
+    deadline: float = ...,
+    callback: Callable[[TraceRow], bool] | None = None,
+) -> list[Solution]: ...
 def lambda_max(design: Design, statement: Statement, options: Options) -> float: ...
 
 class Spectrum:

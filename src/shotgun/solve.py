@@ -77,7 +77,18 @@ class Solution:
     trace: list[dict[str, Any]] = field(repr=False)
 
 
-_PROGRESS = ("round", "epoch", "updates", "objective", "gap", "working_set", "active", "P", "rho")
+_PROGRESS = (
+    "lam",
+    "round",
+    "epoch",
+    "updates",
+    "objective",
+    "gap",
+    "working_set",
+    "active",
+    "P",
+    "rho",
+)
 _SECONDS = ("threads", "seconds", "scan", "certify", "screen", "select", "pack", "shoot")
 
 
@@ -85,8 +96,16 @@ def _row(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _PROGRESS + _SECONDS}
 
 
-def _options(
-    engine: str, P: Any, n_threads: int, tol: Any, order: str, max_epochs: Any, seed: Any
+def make_options(
+    *,
+    engine: str,
+    P: Any,
+    n_threads: int,
+    tol: Any,
+    working_set: bool,
+    order: str,
+    max_epochs: Any,
+    seed: Any,
 ) -> _core.Options:
     options = _core.Options()
     options.engine = _core.Engine[check_choice("engine", engine, ENGINES)]
@@ -96,6 +115,7 @@ def _options(
     options.cyclic = check_choice("order", order, ("random", "cyclic")) == "cyclic"
     options.max_epochs = check_count("max_epochs", max_epochs, least=0)
     options.seed = check_count("seed", seed, least=0, most=SEEDS)
+    options.working_set = bool(working_set)
     return options
 
 
@@ -196,8 +216,16 @@ def solve(
     ([2.0, -1.0, 0.0], 'converged')
     """
     n_threads = check_threads(n_threads)
-    options = _options(engine, P, n_threads, tol, order, max_epochs, seed)
-    options.working_set = bool(working_set)
+    options = make_options(
+        engine=engine,
+        P=P,
+        n_threads=n_threads,
+        tol=tol,
+        working_set=working_set,
+        order=order,
+        max_epochs=max_epochs,
+        seed=seed,
+    )
     design, statement = state_problem(
         A,
         y,
@@ -214,14 +242,23 @@ def solve(
     )
     start = None if x0 is None else check_vector("x0", x0, design.cols)
     seconds = np.inf if deadline is None else check_number("deadline", deadline)
-    told = None if callback is None else lambda row: bool(callback(_row(row)))
-    s = _core.solve(design, statement, options, start, seconds, told)
+    s = _core.solve(design, statement, options, start, seconds, forward(callback))
+    return solution(s, options.tol, trace)
+
+
+def forward(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[Any], bool] | None:
+    """What the core calls with a row of the trace."""
+    return None if callback is None else lambda row: bool(callback(_row(row)))
+
+
+def solution(s: _core.Solution, tol: float, trace: bool) -> Solution:
+    """What the core found, as users see it."""
     return Solution(
         x=s.x,
         intercept=s.intercept,
         objective=s.objective,
         gap=s.gap,
-        tolerance=options.tol * s.null_objective,
+        tolerance=tol * s.null_objective,
         certificate="gap" if s.certified_by_gap else "gradient",
         status=s.status.name,
         n_rounds=s.n_rounds,

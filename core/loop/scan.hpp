@@ -1,0 +1,83 @@
+// scan: the gradient c = A~'u, as fresh as it needs to be.
+#pragma once
+
+#include "problem/standardized.hpp"
+
+namespace shotgun {
+
+// c_j was computed at an older u; since then u has moved by at most `drift`, so that today's is
+// within ||a~_j|| drift of it (Cauchy-Schwarz, in the norms of W and W^-1). Whoever is content with
+// that bound need not look at the column again: towards the end of a fit, and along a path, few
+// columns must be.
+template <Columns C>
+class Scan {
+ public:
+  // `dots` = A'u is what the survey of A found.
+  Scan(Source<C>& A, const Features<C>& features, const Samples& samples, std::vector<double> dots,
+       std::vector<double> u, int threads, Watch& watch)
+      : A_(A),
+        features_(features),
+        samples_(samples),
+        threads_(threads),
+        watch_(watch),
+        c_(std::move(dots)),
+        seen_(c_.size()),
+        u_(std::move(u)) {
+    const double sum = features_.untouched() ? 0.0 : total();
+    for (Column j = 0; j < features_.count(); ++j) c_[at(j)] = centred(j, c_[at(j)], sum);
+  }
+
+  std::span<const double> u() const { return u_; }
+  double c(Column j) const { return c_[at(j)]; }
+  // How far c(j) may be from a~_j'u; a trifle more, for the rounding of this bound itself.
+  double doubt(Column j) const {
+    const double drift = drift_ - seen_[at(j)];
+    return drift == 0 ? 0.0 : drift * std::sqrt(features_.norm2(j)) * (1 + 1e-10);
+  }
+
+  void move_to(std::vector<double> u) {
+    drift_ += std::sqrt(sum_rows(threads_, samples_.size(), [&](std::int64_t i) {
+      const double w = samples_.weight(i), step = u[at(i)] - u_[at(i)];
+      return w > 0 ? step * step / w : 0.0;
+    }));
+    u_ = std::move(u);
+  }
+  // The same u, up to rounding.
+  void replace(std::vector<double> u) { u_ = std::move(u); }
+
+  // Brings c(j) up to date for the columns `which`; returns how many had to be looked at.
+  std::size_t refresh(std::span<const Column> which) {
+    std::vector<Column> stale;
+    for (Column j : which)
+      if (seen_[at(j)] != drift_) stale.push_back(j);
+    const bool all = static_cast<Column>(stale.size()) == features_.count();
+    std::vector<double> dots(stale.size());
+    if (!stale.empty())
+      A_.scan(threads_, u_.data(), all ? std::span<const Column>() : stale, dots.data(), watch_);
+    const double sum = features_.untouched() ? 0.0 : total();
+    for (std::size_t p = 0; p < stale.size(); ++p) {
+      c_[at(stale[p])] = centred(stale[p], dots[p], sum);
+      seen_[at(stale[p])] = drift_;
+    }
+    return stale.size();
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  // sum_i u_i: zero with an intercept, up to what a large mean makes of its rounding.
+  double total() const { return std::accumulate(u_.begin(), u_.end(), 0.0); }
+  double centred(Column j, double dot, double sum) const {
+    return features_.untouched() ? dot : features_.inv_scale(j) * (dot - features_.mean(j) * sum);
+  }
+
+  Source<C>& A_;
+  const Features<C>& features_;
+  const Samples& samples_;
+  int threads_;
+  Watch& watch_;
+  std::vector<double> c_, seen_;  // and how far u had drifted by then
+  std::vector<double> u_;
+  double drift_ = 0;
+};
+
+}  // namespace shotgun
