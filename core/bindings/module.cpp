@@ -270,13 +270,7 @@ NB_MODULE(_core, m) {
       .def_ro("shoot", &TraceRow::shoot);
   nb::class_<Solution>(m, "Solution")
       .def_ro("lam", &Solution::lam)
-      .def_prop_ro("x",
-                   [](const Solution& s) {
-                     std::vector<double> x(static_cast<std::size_t>(s.size));
-                     for (std::size_t k = 0; k < s.support.size(); ++k)
-                       x[static_cast<std::size_t>(s.support[k])] = s.weights[k];
-                     return own(x);
-                   })
+      .def_prop_ro("x", [](const Solution& s) { return own(s.x()); })
       .def_prop_ro("support", [](const Solution& s) { return own(s.support); })
       .def_prop_ro("weights", [](const Solution& s) { return own(s.weights); })
       .def_ro("intercept", &Solution::intercept)

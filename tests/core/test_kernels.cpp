@@ -80,19 +80,23 @@ TEST_CASE_TEMPLATE("axpy and axpys add columns, with and without curvature", T, 
       }
 }
 
-TEST_CASE_TEMPLATE("moments are the sums of h a and h a^2", T, double, float) {
+TEST_CASE_TEMPLATE("moments are the sums of h a, h a^2 and a v", T, double, float) {
   for (const auto* set : sets())
     for (std::int64_t n : sizes) {
       const auto A = random_matrix<T>(n, 1, 1.0, 11);
-      const Doubles h = random_vector(n, 12);
+      const Doubles h = random_vector(n, 12), v = random_vector(n, 15);
       for (const double* curvature : {static_cast<const double*>(nullptr), h.data()}) {
-        double first = 0, second = 0, sum = -1, squares = -1;
+        double first = 0, second = 0, product = 0, sum = -1, squares = -1, dot = -1, none = -1;
         for (std::int64_t i = 0; i < n; ++i) {
           const double a = static_cast<double>(A(i, 0)), weight = curvature ? h[at(i)] : 1.0;
           first += weight * a;
           second += weight * a * a;
+          product += a * v[at(i)];
         }
-        table<T>(*set).moments(n, A.dense.data(), curvature, &sum, &squares);
+        table<T>(*set).moments(n, A.dense.data(), curvature, nullptr, &sum, &squares, &none);
+        CHECK(none == 0);
+        table<T>(*set).moments(n, A.dense.data(), curvature, v.data(), &sum, &squares, &dot);
+        CHECK(close(dot, product, 1e-13, static_cast<double>(n)));
         CHECK(close(sum, first, 1e-13, static_cast<double>(n)));
         CHECK(close(squares, second, 1e-13, static_cast<double>(n)));
       }

@@ -45,7 +45,7 @@ double radius(const Matrix<double>& A, bool dense, bool centred, int threads, do
   AnySource source = dense ? A.dense_source() : A.sparse_source();
   Problem problem{source, LossKind::squared, Samples{y, {}, {}}, PenaltySpec{}, centred, false};
   Watch watch(nullptr, infinity);
-  return spectral_radius(problem, Options{.threads = threads}, tol, watch);
+  return spectrum(problem, Options{.threads = threads}, tol, watch).rho;
 }
 
 }  // namespace

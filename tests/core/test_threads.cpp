@@ -103,6 +103,26 @@ TEST_CASE("a sum over rows has the same bits for any number of threads") {
   }
 }
 
+TEST_CASE("gather and keep_if keep the order, whatever the number of threads") {
+  std::vector<int> expected;
+  for (int p = 0; p < 50'000; ++p)
+    if (p % 7 == 3) expected.push_back(p);
+  for (int threads : {1, 2, 5}) {
+    const auto found = gather<int>(threads, 50'000, [](std::int64_t p, std::vector<int>& out) {
+      if (p % 7 == 3) out.push_back(static_cast<int>(p));
+    });
+    CHECK(found == expected);
+    std::vector<int> all(50'000);
+    std::iota(all.begin(), all.end(), 0);
+    const std::size_t kept = keep_if(
+        threads, all.size(), [&](std::size_t p) { return all[p] % 7 == 3; },
+        [&](std::size_t from, std::size_t to) { all[to] = all[from]; });
+    all.resize(kept);
+    CHECK(all == expected);
+  }
+  CHECK(gather<int>(2, 0, [](std::int64_t, std::vector<int>&) {}).empty());
+}
+
 TEST_CASE("slabs cover the rows in order, however many there are") {
   for (std::int64_t rows : {1, 499, 500, 1001, 8000, 1'000'000}) {
     const Slabs slabs(rows);

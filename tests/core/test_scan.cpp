@@ -1,0 +1,62 @@
+#include "loop/scan.hpp"
+#include "support.hpp"
+
+using namespace testing;
+
+namespace {
+
+double exact(const Example& e, std::int64_t j, std::span<const double> u,
+             const Features<DenseColumns<double>>& f) {
+  double sum = 0;
+  const auto column = static_cast<Column>(j);
+  for (std::int64_t i = 0; i < e.A.n; ++i)
+    sum += (e.A(i, j) - f.mean(column)) * f.inv_scale(column) * u[at(i)];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("what a scan has not looked at again is known within its doubt") {
+  for (bool standardize : {false, true})
+    for (bool intercept : {false, true}) {
+      Example e = make_example(80, 30, 0.7, LossKind::squared, 5);
+      e.w = random_vector(80, 6);
+      for (double& w : e.w) w = std::max(0.0, w);
+      const Samples samples = e.samples();
+      DenseSource<double> A(e.A.dense.data(), e.A.n, e.A.d, e.A.n);
+      Watch watch(nullptr, infinity);
+      // As gradients are: nothing where there is no weight, and no sum with an intercept.
+      auto make_u = [&](std::uint64_t seed) {
+        Doubles u = random_vector(80, seed);
+        double sum = 0, total = 0;
+        for (std::size_t i = 0; i < u.size(); ++i) {
+          u[i] *= e.w[i];
+          sum += u[i];
+          total += e.w[i];
+        }
+        for (std::size_t i = 0; intercept && i < u.size(); ++i) u[i] -= sum / total * e.w[i];
+        return u;
+      };
+      const Doubles u = make_u(7);
+      Doubles dots;
+      const Features<DenseColumns<double>> features(A, samples, e.penalty(), intercept, standardize,
+                                                    u, dots, 1, watch);
+      Scan<DenseColumns<double>> scan(A, features, samples, dots, u, 1, watch);
+      const std::vector<Column> some{1, 4, 9};
+      for (std::uint64_t step = 0; step < 4; ++step) {
+        for (Column j = 0; j < 30; ++j) {
+          const double now = exact(e, j, scan.u(), features);
+          CHECK(std::abs(scan.c(j) - now) <= scan.doubt(j) + 1e-10);
+          if (step == 0) CHECK(scan.doubt(j) == 0);
+        }
+        scan.move_to(make_u(20 + step));
+        CHECK(scan.doubt(1) > 0);
+        CHECK(scan.refresh(some) == 3);
+        CHECK(scan.refresh(some) == 0);
+        for (Column j : some) {
+          CHECK(scan.doubt(j) == 0);
+          CHECK(close(scan.c(j), exact(e, j, scan.u(), features), 1e-11, 10.0));
+        }
+      }
+    }
+}
