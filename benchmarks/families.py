@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 Family = tuple[Any, np.ndarray]
+DRAWS = 4_000_000  # words drawn at once, in each thread
 
 
 def text_like(n: int, d: int, per_row: int, seed: int, exponent: float = 1.1) -> sp.csc_matrix:
@@ -21,7 +23,12 @@ def text_like(n: int, d: int, per_row: int, seed: int, exponent: float = 1.1) ->
     shuffle = rng.permutation(d).astype(np.int32)
     counts = sp.csr_matrix((np.ones(n * per_row), (rows, shuffle[words])), shape=(n, d))
     counts.sum_duplicates()
-    columns = counts.tocsc()
+    return tf_idf(counts.tocsc())
+
+
+def tf_idf(columns: sp.csc_matrix) -> sp.csc_matrix:
+    """Counts of words, weighted in place; rows then have unit norm."""
+    n = columns.shape[0]
     frequency = np.diff(columns.indptr)
     idf = np.log(n / np.maximum(frequency, 1)) + 1.0
     columns.data *= np.repeat(idf, frequency)
@@ -29,6 +36,39 @@ def text_like(n: int, d: int, per_row: int, seed: int, exponent: float = 1.1) ->
     columns.data /= norms[columns.indices]
     columns.has_canonical_format = True
     return columns
+
+
+def huge_text(n: int, d: int, words: int, seed: int, exponent: float) -> sp.csc_matrix:
+    """As `text_like`, in chunks of rows made in parallel; `words` drawn, fewer distinct ones."""
+    shuffle = np.random.default_rng(seed).permutation(d).astype(np.int32)
+    step = DRAWS // words
+
+    def chunk(first: int) -> sp.csr_matrix:
+        rows = min(step, n - first)
+        drawn = power_law(np.random.default_rng((seed, first)).random((rows, words)), d, exponent)
+        drawn = np.sort(shuffle[drawn])
+        new = np.ones((rows, words), dtype=bool)
+        new[:, 1:] = drawn[:, 1:] != drawn[:, :-1]
+        starts = np.flatnonzero(new)
+        counts = np.diff(starts, append=new.size).astype(np.float32)
+        indptr = np.concatenate([[0], np.cumsum(new.sum(axis=1))])
+        return sp.csr_matrix((counts, drawn.ravel()[starts], indptr), shape=(rows, d))
+
+    with ThreadPoolExecutor() as pool:
+        rows = sp.vstack(list(pool.map(chunk, range(0, n, step))), format="csr")
+    columns = rows.tocsc()
+    del rows
+    return tf_idf(columns.astype(np.float64))
+
+
+def power_law(u: np.ndarray, d: int, exponent: float) -> np.ndarray:
+    """Uniform numbers to 0..d-1, so that j comes up about as often as (j + 1)^-exponent."""
+    if exponent == 1.0:
+        x = np.exp(u * np.log(d + 1.0))
+    else:
+        power = 1.0 - exponent
+        x = (1.0 + u * ((d + 1.0) ** power - 1.0)) ** (1.0 / power)
+    return (x.astype(np.int32) - 1).clip(0, d - 1)
 
 
 def planted(A: Any, k: int, noise: float, seed: int) -> np.ndarray:
@@ -64,6 +104,19 @@ def sparse_text() -> Family:
 def bigrams() -> Family:
     A = text_like(30_000, 2_000_000, 300, seed=3, exponent=1.0)
     return A, planted(A, 1000, 0.5, seed=4)
+
+
+def largest() -> Family:
+    """The paper's largest problem in size and kind: about 1.2e8 non-zeros."""
+    A = huge_text(30_000, 5_800_000, 6_230, seed=11, exponent=1.0)
+    return A, planted(A, 1000, 0.5, seed=12)
+
+
+def grown(nnz: float) -> Family:
+    """S with about so many non-zeros: more rows and more columns, as many words in a row."""
+    n = round(nnz / 60)
+    A = huge_text(n, 10 * n, 75, seed=13, exponent=1.1)
+    return A, planted(A, 1000, 0.5, seed=14)
 
 
 def dense_wide() -> Family:

@@ -1,6 +1,9 @@
 // scan: the gradient c = A~'u, as fresh as it needs to be.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "problem/standardized.hpp"
 
 namespace shotgun {
@@ -23,7 +26,8 @@ class Scan {
         c_(std::move(dots)),
         seen_(c_.size()),
         u_(std::move(u)) {
-    const double sum = features_.untouched() ? 0.0 : total();
+    if (features_.untouched()) return;
+    const double sum = total();
     for (Column j = 0; j < features_.count(); ++j) c_[at(j)] = centred(j, c_[at(j)], sum);
   }
 
@@ -33,6 +37,12 @@ class Scan {
   double doubt(Column j) const {
     const double drift = drift_ - seen_[at(j)];
     return drift == 0 ? 0.0 : drift * std::sqrt(features_.norm2(j)) * (1 + 1e-10);
+  }
+
+  // Whether |a~_j'u| may exceed `limit`.
+  bool may_exceed(Column j, double limit) const {
+    const double slack = limit - std::abs(c_[at(j)]), drift = drift_ - seen_[at(j)];
+    return slack < 0 || drift * drift * features_.norm2(j) * (1 + 1e-10) > slack * slack;
   }
 
   void move_to(std::vector<double> u) {
@@ -47,19 +57,23 @@ class Scan {
 
   // Brings c(j) up to date for the columns `which`; returns how many had to be looked at.
   std::size_t refresh(std::span<const Column> which) {
-    std::vector<Column> stale;
-    for (Column j : which)
-      if (seen_[at(j)] != drift_) stale.push_back(j);
-    const bool all = static_cast<Column>(stale.size()) == features_.count();
-    std::vector<double> dots(stale.size());
-    if (!stale.empty())
-      A_.scan(threads_, u_.data(), all ? std::span<const Column>() : stale, dots.data(), watch_);
-    const double sum = features_.untouched() ? 0.0 : total();
-    for (std::size_t p = 0; p < stale.size(); ++p) {
-      c_[at(stale[p])] = centred(stale[p], dots[p], sum);
-      seen_[at(stale[p])] = drift_;
+    const auto is_fresh = [&](Column j) { return seen_[at(j)] == drift_; };
+    std::vector<Column> rest;
+    if (std::ranges::any_of(which, is_fresh)) {
+      std::ranges::remove_copy_if(which, std::back_inserter(rest), is_fresh);
+      which = rest;
     }
-    return stale.size();
+    if (which.empty()) return 0;
+    const bool all = static_cast<Column>(which.size()) == features_.count();
+    std::vector<double> dots(which.size());
+    A_.scan(threads_, u_.data(), all ? std::span<const Column>() : which, dots.data(), watch_);
+    const double sum = features_.untouched() ? 0.0 : total();
+    for_rows(threads_, static_cast<std::int64_t>(which.size()), [&](std::int64_t p) {
+      const Column j = which[at(p)];
+      c_[at(j)] = centred(j, dots[at(p)], sum);
+      seen_[at(j)] = drift_;
+    });
+    return which.size();
   }
 
  private:

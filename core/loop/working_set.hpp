@@ -108,6 +108,7 @@ class WorkingSet {
     expectation_ = trace_.empty() ? 1.0 : 2 - features_.spec().lam / lam;
     features_.set_lam(lam);
     awaken();
+    if (2 * point_.support().size() < static_cast<std::size_t>(working_set_size())) empty();
     copies_.coordinates.clear();
     columns_.coordinates.clear();
     point_.reprice();
@@ -195,8 +196,7 @@ class WorkingSet {
   }
   bool has_a_say(Column j) const {
     const Penalty penalty = features_.penalty(j);
-    return point_.x(j) != 0 || !penalty.silent_at_zero() ||
-           std::abs(scan_.c(j)) + scan_.doubt(j) > penalty.lam;
+    return point_.x(j) != 0 || !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
   }
 
   // The gap at the best dual point so far, never below what rounding may hide.
@@ -317,7 +317,7 @@ class WorkingSet {
             candidates, [&](const Candidate& c) { return c.urgency >= least; }));
       };
       const std::size_t moved = count(infinity), wanting = count(0.0);
-      const auto size = static_cast<std::size_t>(working_set_size());
+      const std::size_t size = static_cast<std::size_t>(working_set_size()) + moved;
       const auto suggested = std::min(wanting / 8, static_cast<std::size_t>(point_.rows()) / 8);
       const std::size_t room =
           std::min(std::max({std::size_t{100}, suggested, size}), std::max(wanting, size / 8));
@@ -371,12 +371,16 @@ class WorkingSet {
              !std::ranges::all_of(fresh_, [&](Column j) { return features_.fits_float(j); });
     if (2 * keep.size() < size || exact_ != was_exact) {
       fresh_.insert(fresh_.begin(), keep.begin(), keep.end());
-      std::fill(member_.begin(), member_.end(), 0);
-      copies_ = {};
-      columns_ = {};
+      empty();
     }
     for (Column j : fresh_) member_[static_cast<std::size_t>(j)] = 1;
     with_packed([&](auto& packed) { point_.extend(packed, fresh_, !exact_); });
+  }
+
+  void empty() {
+    std::fill(member_.begin(), member_.end(), 0);
+    copies_ = {};
+    columns_ = {};
   }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:

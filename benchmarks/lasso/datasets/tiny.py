@@ -1,0 +1,5 @@
+from benchmark_utils import TinyDataset
+
+
+class Dataset(TinyDataset):
+    name = "tiny"

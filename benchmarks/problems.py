@@ -1,0 +1,174 @@
+"""The problems of the tables: rows by name, their objective, and files to hand them over.
+
+F(x, b) = 1/2 ||A x + b - y||^2 + lam ||x||_1; a path is many lam at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from families import FAMILIES
+
+REAL = (
+    "debian_size_bigram",
+    "nycflights_delay",
+    "mice_snp_bmi",
+    "riboflavin",
+    "we8there",
+    "mug05_12_12",
+    "ball64_singlepixcam",
+)
+N_LAMS, EPS = 100, 1e-3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A, y, the lam to solve for in falling order, and whether b is free."""
+
+    A: Any
+    y: np.ndarray
+    lams: np.ndarray
+    intercept: bool = False
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a run must reach to count: the worst value of `measure` over all lam."""
+
+    measure: str
+    ours: float
+    peers: float
+
+    @property
+    def name(self) -> str:
+        if self.ours == self.peers:
+            return f"{self.ours:.0e}"
+        return f"{self.ours:.0e} certified, peers {self.measure} {self.peers:.0e}"
+
+    def target(self, solver: str) -> float:
+        return self.ours if solver == "shotgun" else self.peers
+
+
+USUAL = (Goal("suboptimality", 1e-3, 1e-3), Goal("suboptimality", 1e-6, 1e-6))
+# Nobody brings a whole dense path to 1e-6, so there the gap counts: ours is what `tol` certifies,
+# relative to F at x = 0; a peer's is computed from its X, relative to F at each lam.
+DENSE_PATH = (Goal("suboptimality", 1e-3, 1e-3), Goal("gap", 1e-4, 2e-2))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `lam` as given, else lam_max / `ratio`, else a path."""
+
+    name: str
+    source: str
+    ratio: float = 0.0
+    lam: float = 0.0
+    path: bool = False
+    csr: bool = False
+    goals: tuple[Goal, ...] = USUAL
+
+    @property
+    def real(self) -> bool:
+        return self.source in REAL
+
+    def build(self) -> Problem:
+        A, y = real_data(self.source) if self.real else FAMILIES[self.source]()
+        largest = lambda_max(A, y, self.real)
+        lams = grid(largest) if self.path else np.array([self.lam or largest / self.ratio])
+        return Problem(A.tocsr() if self.csr else A, y, lams, self.real)
+
+
+def table() -> Iterator[Row]:
+    """The fixed rows; real data only where SHOTGUN_DATA says where it is."""
+    for source, ratios in {"S": (10, 100, 500), "XL": (20,), "D": (10, 100), "T": (100,)}.items():
+        for ratio in ratios:
+            yield Row(f"{source}/{ratio}", source, ratio)
+    yield Row("C@0.5", "C", lam=0.5)
+    yield Row("C/100", "C", 100)
+    yield from (Row(f"S/{ratio}-csr", "S", ratio, csr=True) for ratio in (10, 100, 500))
+    yield Row("path-S", "S", path=True)
+    yield Row("path-D", "D", path=True, goals=DENSE_PATH)
+    for source in REAL if os.environ.get("SHOTGUN_DATA") else ():
+        yield from (Row(f"{source}/{ratio}", source, ratio) for ratio in (10, 100))
+
+
+def real_data(name: str) -> tuple[Any, np.ndarray]:
+    """A data set from the folder SHOTGUN_DATA, as float64 columns."""
+    return read_matrix(Path(os.environ["SHOTGUN_DATA"]) / f"{name}.npz")[:2]
+
+
+def read_matrix(file: Path) -> tuple[Any, np.ndarray, dict[str, np.ndarray]]:
+    """(A, y, the rest) of an npz file that holds `X` or the parts of a compressed matrix."""
+    with np.load(file) as parts:
+        rest = {name: parts[name] for name in parts.files}
+    y = rest.pop("y").astype(np.float64, copy=False)
+    if "X" in rest:
+        return np.asfortranarray(rest.pop("X"), dtype=np.float64), y, rest
+    kind = sp.csr_matrix if rest.pop("csr", False) else sp.csc_matrix
+    data, indices, indptr, shape = (rest.pop(k) for k in ("data", "indices", "indptr", "shape"))
+    return kind((data.astype(np.float64, copy=False), indices, indptr), tuple(shape)), y, rest
+
+
+def save(problem: Problem, file: Path) -> None:
+    """For a process of another environment, in the format of the real data."""
+    A, rest = problem.A, {"y": problem.y, "lams": problem.lams, "intercept": problem.intercept}
+    if sp.issparse(A):
+        rest |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
+        rest["csr"] = A.format == "csr"
+    else:
+        rest["X"] = A
+    np.savez(file, **rest)
+
+
+def load(file: Path) -> Problem:
+    A, y, rest = read_matrix(file)
+    return Problem(A, y, rest["lams"], bool(rest["intercept"]))
+
+
+def tiny(like: Problem) -> Problem:
+    """A small problem of the same kind: what a solver compiles or loads, it does on this."""
+    rng = np.random.default_rng(0)
+    A: Any = np.asfortranarray(rng.standard_normal((20, 10)))
+    if sp.issparse(like.A):
+        A = sp.csc_matrix(A).asformat(like.A.format)
+    lams = grid(1.0)[: len(like.lams)]
+    return Problem(A, rng.standard_normal(20), lams, like.intercept)
+
+
+def lambda_max(A: Any, y: np.ndarray, intercept: bool = False) -> float:
+    return float(np.abs(A.T @ (y - y.mean() if intercept else y)).max())
+
+
+def grid(largest: float, count: int = N_LAMS, eps: float = EPS) -> np.ndarray:
+    """Log-spaced from lam_max down."""
+    return largest * np.logspace(0, np.log10(eps), count)
+
+
+def objectives(problem: Problem, X: Any, b: np.ndarray) -> np.ndarray:
+    """F at every column of X with its b, in float64."""
+    X = sp.csc_matrix(X)
+    F = np.empty(len(problem.lams))
+    for k, lam in enumerate(problem.lams):
+        x = X[:, [k]]
+        residual = np.asarray(problem.A @ x.toarray()).ravel() + b[k] - problem.y
+        F[k] = residual @ residual / 2 + lam * np.abs(x.data).sum()
+    return F
+
+
+def gaps(problem: Problem, X: Any) -> np.ndarray:
+    """Duality gaps, the residual scaled into the dual's constraints, without intercept."""
+    X = sp.csc_matrix(X)
+    gap = np.empty(len(problem.lams))
+    for k, lam in enumerate(problem.lams):
+        x = X[:, [k]].toarray().ravel()
+        r = problem.y - problem.A @ x
+        theta = r * min(1.0, lam / np.abs(problem.A.T @ r).max())
+        move = r - theta
+        gap[k] = move @ move / 2 + lam * np.abs(x).sum() - theta @ (problem.A @ x)
+    return gap

@@ -1,0 +1,20 @@
+"""scikit-learn: coordinate descent with gap-safe screening."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import Lasso, lasso_path
+
+MOST = 10**7  # iterations: the tolerance stops it, or the clock
+
+
+def solve(A: Any, y: np.ndarray, lam: float, tol: float, n_threads: int, intercept: bool) -> Any:
+    model = Lasso(alpha=lam / len(y), fit_intercept=intercept, tol=tol, max_iter=MOST)
+    model.fit(A, y)
+    return model.coef_, model.intercept_
+
+
+def path(A: Any, y: np.ndarray, lams: np.ndarray, tol: float, n_threads: int) -> Any:
+    return lasso_path(A, y, alphas=lams / len(y), tol=tol, max_iter=MOST)[1]

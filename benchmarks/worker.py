@@ -1,0 +1,93 @@
+"""Runs solvers on one problem for compare.py, in a process (and environment) of its own.
+
+    python benchmarks/worker.py PROBLEM.npz
+
+Reads one JSON request per line: solver, tol, threads, gap (compute it?), warm (compile and load
+first?). Answers "started", then the seconds once the fit is done, then what it reached: so that the
+caller's limit holds for the fit alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import problems
+import solvers
+from threadpoolctl import threadpool_limits
+
+
+class Desk:
+    """The problem and the containers the solvers read it from."""
+
+    def __init__(self, problem: problems.Problem) -> None:
+        self.problem = problem
+        self.tiny = problems.tiny(problem)
+        self.rows_first = getattr(problem.A, "format", "") == "csr"
+        self.containers: dict[tuple[str, int], Any] = {}
+        self.warmed: set[str] = set()
+
+    def warm_up(self, name: str, threads: int) -> None:
+        if name not in self.warmed:
+            solver = solvers.load(name)
+            container = solvers.prepare(solver, self.tiny.A, threads)
+            solvers.run(solver, container, self.tiny, 1e-3, threads)
+            self.warmed.add(name)
+
+    def container(self, name: str, threads: int) -> Any:
+        """A as the solver reads it, kept; but from rows everyone converts, every time."""
+        key = (name, threads)
+        made = self.containers.get(key)
+        if made is None:
+            made = solvers.prepare(solvers.load(name), self.problem.A, threads)
+            if not self.rows_first:
+                self.containers[key] = made
+        return made
+
+    def handle(self, solver: str, tol: float, threads: int, gap: bool, warm: bool) -> Any:
+        """The messages of one request."""
+        module = solvers.load(solver)
+        if why := solvers.refusal(module, len(self.problem.lams) > 1, self.problem.intercept):
+            yield {"refused": why}
+            return
+        if warm:
+            self.warm_up(solver, threads)
+        if not self.rows_first:
+            self.container(solver, threads)
+        yield {"started": True}
+        with threadpool_limits(threads):
+            begin = time.perf_counter()
+            A = self.container(solver, threads)
+            X, b = solvers.run(module, A, self.problem, tol, threads)
+            seconds = time.perf_counter() - begin
+        yield {"seconds": seconds}
+        gaps = problems.gaps(self.problem, X).tolist() if gap else None
+        yield {"F": problems.objectives(self.problem, X, b).tolist(), "gaps": gaps}
+
+
+def answers(desk: Desk, request: str) -> Any:
+    try:
+        yield from desk.handle(**json.loads(request))
+    except ImportError as error:
+        yield {"refused": f"not installed: {error}"}
+    except Exception as error:
+        yield {"error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what solvers print must not mix with the answers
+    warnings.simplefilter("ignore")
+    desk = Desk(problems.load(Path(sys.argv[1])))
+    for request in sys.stdin:
+        for message in answers(desk, request):
+            print(json.dumps(message), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()
