@@ -5,13 +5,14 @@
 Writes compare.md, compare.json and compare.svg into --out. Real data with SHOTGUN_DATA set.
 
 The rules. A run counts at a target if (F - F*) / F* is at most that, F* being the best that anyone
-reached; ours must besides have been certified to that: it stops by its own gap. Tolerances are swept by factors of sqrt(10), from the loosest until every target is met,
-and the fastest run that meets a target counts. The tolerances that met one are repeated, all
-solvers interleaved, and minima are taken; a peer that is faster on fewer threads may use fewer. One
-process per environment; compiling and loading are done on a tiny problem first, and the cold time
-is the first call of a fresh process, imports excepted. What turns A into a solver's own container
-is not timed, what its call does is; in rows from CSR all conversion counts. Whoever is stopped at
-the limit has no time, and nobody wins against that.
+reached; ours must besides have been certified to that, as it stops by its own gap. Tolerances are
+swept by factors of sqrt(10), from the loosest until every target is met, and the fastest run that
+meets a target counts. The tolerances that met one are repeated, all solvers interleaved, and minima
+are taken; a peer that is faster on fewer threads may use fewer. One process per environment;
+compiling and loading are done on a tiny problem first, and the cold time is the first call of a
+fresh process, imports excepted. What turns A into a solver's own container is not timed, what its
+call does is; in rows from CSR all conversion counts. Whoever is stopped at the limit has no time,
+and nobody wins against that.
 """
 
 from __future__ import annotations

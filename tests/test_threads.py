@@ -324,7 +324,20 @@ PLAIN = "shotgun.solve(A, y, 1e-4, engine={!r}, working_set=False, tol=0, max_ep
 REPEAT = "\n    while True: {}"
 
 
+PROMISED = 0.2  # seconds
+
+
 def seconds_to_interrupt(setup: str, call: str, after: float) -> float:
+    """The least of three: machines that run tests are busy at times."""
+    least = float("inf")
+    for _ in range(3):
+        least = min(least, one_interrupt(setup, call, after))
+        if least < PROMISED:
+            break
+    return least
+
+
+def one_interrupt(setup: str, call: str, after: float) -> float:
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPT.format(setup=setup, call=call)],
         stdout=subprocess.PIPE,
@@ -349,8 +362,7 @@ def seconds_to_interrupt(setup: str, call: str, after: float) -> float:
 @pytest.mark.parametrize("engine", ["shooting", "bundle", "block", "newton", "asynchronous"])
 @pytest.mark.parametrize("setup", [SMALL, TINY], ids=["small", "tiny"])
 def test_ctrl_c_stops_a_fit_within_a_fifth_of_a_second(engine: str, setup: str) -> None:
-    # 0.2 s is promised; machines that run tests are busy.
-    assert seconds_to_interrupt(setup, REPEAT.format(PLAIN.format(engine)), 0.4) < 0.5
+    assert seconds_to_interrupt(setup, REPEAT.format(PLAIN.format(engine)), 0.4) < PROMISED
 
 
 @pytest.mark.parametrize("engine", ["shooting", "block", "auto"])
@@ -359,36 +371,62 @@ def test_ctrl_c_stops_a_logistic_fit(engine: str) -> None:
         f"shotgun.solve(A, np.sign(y), 1e-4, 'logistic', engine={engine!r}, working_set=False, "
         "tol=0, max_epochs=10**12)"
     )
-    assert seconds_to_interrupt(SMALL, call, 0.4) < 0.5
+    assert seconds_to_interrupt(SMALL, call, 0.4) < PROMISED
 
 
 @pytest.mark.parametrize("engine", ["shooting", "block"])
 def test_ctrl_c_stops_a_fit_on_large_data(engine: str) -> None:
     call = f"shotgun.solve(A, y, 1.0, engine={engine!r}, working_set=False, tol=1e-12)"
-    assert seconds_to_interrupt(LARGE, call, 0.3) < 0.5
+    assert seconds_to_interrupt(LARGE, call, 0.3) < PROMISED
 
 
 def test_ctrl_c_stops_a_conversion_from_c_order() -> None:
     convert = "shotgun._core.fortran(A, 1)"
     setup = "A = np.ones((20_000, 5000), dtype=np.float32)"
-    assert seconds_to_interrupt(setup, REPEAT.format(convert), 0.3) < 0.5
+    assert seconds_to_interrupt(setup, REPEAT.format(convert), 0.3) < PROMISED
 
 
 def test_ctrl_c_stops_power_iteration() -> None:
     call = REPEAT.format("shotgun.spectral_radius(A, tol=0)")
-    assert seconds_to_interrupt(LARGE, call, 0.3) < 0.5
+    assert seconds_to_interrupt(LARGE, call, 0.3) < PROMISED
 
 
 @pytest.mark.parametrize("after", [0.1, 0.4])
 def test_ctrl_c_stops_a_conversion_from_csr(after: float) -> None:
     # Nothing but conversion in a loop, so that the signal cannot miss it.
     convert = "shotgun._core.transpose(A.indptr, A.indices, A.data, d, 1)"
-    assert seconds_to_interrupt(SPARSE, REPEAT.format(convert), after) < 0.5
+    assert seconds_to_interrupt(SPARSE, REPEAT.format(convert), after) < PROMISED
 
 
 def test_ctrl_c_stops_checking_a_sparse_matrix_and_scanning_it() -> None:
     call = REPEAT.format("shotgun.lambda_max(A, y)")
-    assert seconds_to_interrupt(SPARSE + "A = A.tocsc()", call, 0.4) < 0.5
+    assert seconds_to_interrupt(SPARSE + "A = A.tocsc()", call, 0.4) < PROMISED
+
+
+# Phases that are short or rare in a fit, each made long or repeated: (set-up, call).
+PHASES = {
+    "a path": (SMALL, "shotgun.path(A, y, tol=1e-14, eps=1e-6)"),
+    "unpenalised weights": (
+        SMALL,
+        "shotgun.solve(A, y, 1.0, penalty_factor=np.r_[np.zeros(400), np.ones(400)], tol=0)",
+    ),
+    "prox-Newton with an intercept": (
+        SMALL,
+        "shotgun.solve(A, np.sign(y), 1e-3, 'logistic', fit_intercept=True, tol=0)",
+    ),
+    "columns far from centred": (
+        LARGE + "A += 1e4\n",
+        "shotgun.lambda_max(A, y, fit_intercept=True)",
+    ),
+    "columns out of range": (LARGE + "A = A * 1e-170\n", "shotgun.lambda_max(A, y)"),
+    "a working set": (SPARSE + "A = A.tocsc()\n", "shotgun.solve(A, y, 0.5)"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES.keys())
+def test_ctrl_c_stops_every_phase_of_a_fit(phase: tuple[str, str]) -> None:
+    setup, call = phase
+    assert seconds_to_interrupt(setup, REPEAT.format(call), 0.4) < PROMISED
 
 
 def test_ctrl_c_in_the_main_thread_leaves_the_pool_usable() -> None:

@@ -93,6 +93,8 @@ class Features {
       const bool safe =
           squares > 1e-200 && squares < 1e200 && (mean == 0 || about_mean >= 1e-4 * squares);
       norm2_[j] = safe ? about_mean : careful(A, static_cast<Column>(j), samples, mean);
+      if (!safe) watch.poll();
+      if (watch.stopped()) return;
       sums[j] = mean;
       if (standardize && norm2_[j] > 0) {
         scale_by(j, std::sqrt(total_w_ / norm2_[j]));
