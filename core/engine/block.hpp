@@ -135,7 +135,8 @@ class Block {
       const Coordinate& c = coordinate(k0 + k);
       for (std::int64_t l = 0; l <= k; ++l) {
         const Coordinate& e = coordinate(k0 + l);
-        row[l] = c.inv_scale * e.inv_scale * (row[l] - c.mean * e.sum_h - e.mean * c.slope);
+        row[l] = c.inv_scale * e.inv_scale *
+                 (row[l] - c.mean * e.sum_h(model_.total_h) - e.mean * c.slope);
         Q[l * P_ + k] = row[l];
       }
       row[k] = c.beta;

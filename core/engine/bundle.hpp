@@ -158,7 +158,7 @@ class Bundle {
   Step choose_step(Team team, std::span<const Move> moves, Range slabs) {
     const double slope = slope_of(moves);
     if constexpr (Model::exact) {
-      typename Model::Running change;
+      typename Model::Running change{0, 0, model_.total_h};
       for (const Move& m : moves)
         change.move(model_.coordinates[static_cast<std::size_t>(m.k)], m.delta);
       double curvature = reduce(

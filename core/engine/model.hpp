@@ -32,8 +32,9 @@ class Quadratic {
   struct Running {
     double sum_g = 0;
     double shift = 0;
+    double total_h = 0;  // which does not change
     void move(const Coordinate& c, double delta) {
-      sum_g += delta * c.inv_scale * c.sum_h;
+      sum_g += delta * c.inv_scale * c.sum_h(total_h);
       shift -= delta * c.inv_scale * c.mean;
     }
   };
@@ -41,6 +42,7 @@ class Quadratic {
   Quadratic(C A, std::span<const Coordinate> coordinates, std::span<double> g, const double* h,
             double total_h, bool intercept)
       : A(A), coordinates(coordinates), g(g), h(h), total_h(total_h), intercept(intercept) {
+    running.total_h = total_h;
     for (double v : g) running.sum_g += v;
   }
 
@@ -85,7 +87,8 @@ class Quadratic {
     double dot = 0;
     A.visit(k, {0, A.rows()},
             [&](Row i, double a) { dot += a * atomic_load(g[static_cast<std::size_t>(i)]); });
-    return proposal(k, x, centre(k, dot, {atomic_load(running.sum_g), atomic_load(running.shift)}));
+    return proposal(
+        k, x, centre(k, dot, {atomic_load(running.sum_g), atomic_load(running.shift), total_h}));
   }
   void move_racing(std::int64_t k, double delta) {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
@@ -93,7 +96,7 @@ class Quadratic {
     A.visit(k, {0, A.rows()}, [&](Row i, double a) {
       atomic_add(g[static_cast<std::size_t>(i)], step * curvature(i) * a);
     });
-    if (c.sum_h != 0) atomic_add(running.sum_g, step * c.sum_h);
+    if (const double sum_h = c.sum_h(total_h); sum_h != 0) atomic_add(running.sum_g, step * sum_h);
     if (c.mean != 0) atomic_add(running.shift, -step * c.mean);
   }
   // The whole of what moves, for setting back a race that went wrong.

@@ -24,7 +24,6 @@ template <class Model>
   model.A.prefetch_handle(order[place + far]);
   model.A.prefetch_column(order[place + near]);
   __builtin_prefetch(&model.coordinates[soon]);
-  __builtin_prefetch(&model.coordinates[soon].inv_scale);  // it may lie across two lines
   __builtin_prefetch(&x[soon], 1);
 }
 

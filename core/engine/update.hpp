@@ -10,13 +10,15 @@ namespace shotgun {
 
 // What an engine knows of one packed column besides its entries: the implicit standardised column
 // is a~ = (a - mean) * inv_scale, and x~ = x / inv_scale is what the engine moves.
-struct Coordinate {
+struct alignas(64) Coordinate {  // a cache line
   Penalty penalty;
   double beta = 0;       // sum_i h_i a~_i^2: the curvature along a~ (where h = w, per unit of L's)
   double mean = 0;       // what is subtracted from every entry of a
   double inv_scale = 1;  // and what the difference is multiplied by
-  double sum_h = 0;      // sum_i h_i a_i
   double slope = 0;      // sum_i h_i (a_i - mean): zero when mean is the h-weighted one
+
+  // sum_i h_i a_i
+  double sum_h(double total_h) const { return slope + mean * total_h; }
 };
 
 inline double penalty_value(std::span<const double> x, std::span<const Coordinate> coordinates) {

@@ -51,7 +51,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (idle >= engine.patience()) break;
     if (done < check || !engine.ready()) continue;
     if (engine.gradual() && epoch.decrease > target * static_cast<double>(epochs)) {
-      check = done + 1;
+      check = done + std::clamp<std::int64_t>(done / 8, 1, 10);
       continue;
     }
     effort.work += epoch_work / 2;

@@ -16,7 +16,8 @@ struct SparseColumn {
 
 // Four running sums hide the latency of the adds; longer unrolling does not pay for short columns.
 template <class T, class Index>
-double sparse_dot(const T* values, const Index* rows, std::int64_t size, const double* v) {
+[[gnu::always_inline]] inline double sparse_dot(const T* values, const Index* rows,
+                                                std::int64_t size, const double* v) {
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   std::int64_t p = 0;
   for (; p + 4 <= size; p += 4) {

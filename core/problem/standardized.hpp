@@ -45,11 +45,11 @@ Coordinate make_coordinate(const C& A, std::int64_t k, const double* h, double t
                            bool intercept, double fixed_mean, double inv_scale,
                            const Penalty& penalty) {
   Coordinate c{.penalty = penalty, .inv_scale = inv_scale};
-  double squares = 0;
-  A.moments(k, h, &c.sum_h, &squares);
-  c.mean = intercept ? c.sum_h / total_h : fixed_mean;
-  c.slope = intercept ? 0.0 : c.sum_h - c.mean * total_h;
-  double about_mean = squares - c.mean * (2 * c.sum_h - c.mean * total_h);
+  double sum = 0, squares = 0;
+  A.moments(k, h, &sum, &squares);
+  c.mean = intercept ? sum / total_h : fixed_mean;
+  c.slope = intercept ? 0.0 : sum - c.mean * total_h;
+  double about_mean = squares - c.mean * (2 * sum - c.mean * total_h);
   const bool cancels = c.mean != 0 && about_mean < 1e-4 * squares;
   const bool extreme = inv_scale > 1e100 || inv_scale < 1e-100;
   if (!cancels && !extreme) {
@@ -130,7 +130,7 @@ class Features {
 
   // Under the curvature w of the squared loss: what the survey found.
   Coordinate coordinate(Column j) const {
-    return {penalty(j), norm2(j), mean(j), inv_scale(j), mean(j) * total_w_, 0.0};
+    return {penalty(j), norm2(j), mean(j), inv_scale(j), 0.0};
   }
   // Whether float32 holds the column well enough to compute steps with: in the middle of its range,
   // and values not all but equal where they are centred.
