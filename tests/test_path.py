@@ -108,6 +108,18 @@ def test_a_path_costs_fewer_updates_than_its_cold_solves() -> None:
     assert sum(fit.n_updates for fit in path) < 0.8 * cold
 
 
+def test_the_strong_rule_brings_in_at_once_what_will_move() -> None:
+    data = make_data(300, 2000)
+    lams = shotgun.lambda_max(data.A, data.y) * 0.93 ** np.arange(40)
+    path = shotgun.path(data.A, data.y, lams)
+    for before, fit in zip(path, list(path)[1:], strict=False):
+        gradient = np.abs(data.A.T @ (data.A @ before.x - data.y))
+        expected = np.flatnonzero(gradient >= 2 * fit.trace[0]["lam"] - before.trace[0]["lam"])
+        if len(fit.trace) > 1:  # else nothing had to move
+            assert fit.trace[1]["working_set"] >= len(expected)
+        assert set(np.flatnonzero(fit.x)) <= set(expected)
+
+
 def test_a_path_ends_early_on_deviance_only_if_asked() -> None:
     data = make_data(60, 90)
     whole = shotgun.path(data.A, data.y, n_lams=20)

@@ -43,7 +43,7 @@ class WorkingSet {
     const double null_loss = point_.loss();
     std::vector<Solution> fits;
     for (const double lam : lams) {
-      retune(lam);
+      retune(lam, fits.empty() ? lam : fits.back().lam);
       fits.push_back(descend(callback));
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
@@ -103,9 +103,12 @@ class WorkingSet {
     }
   }
 
-  // The same point, another lam: what is known of the columns stays, what was decided does not.
-  void retune(double lam) {
-    expectation_ = trace_.empty() ? 1.0 : 2 - features_.spec().lam / lam;
+  // The same point, another lam: what is known of the columns stays, what was decided does not. The
+  // sequential strong rule (Tibshirani et al. 2012) expects no c to change by more than lam does:
+  // columns with |c_j| < 2 lam_j - last_j will stay at zero. Those it wrongly leaves out the next
+  // scan finds.
+  void retune(double lam, double last) {
+    expectation_ = std::min(1.0, 2 - last / lam);
     features_.set_lam(lam);
     awaken();
     if (2 * point_.support().size() < static_cast<std::size_t>(working_set_size())) empty();
@@ -319,8 +322,9 @@ class WorkingSet {
       const std::size_t moved = count(infinity), wanting = count(0.0);
       const std::size_t size = static_cast<std::size_t>(working_set_size()) + moved;
       const auto suggested = std::min(wanting / 8, static_cast<std::size_t>(point_.rows()) / 8);
-      const std::size_t room =
-          std::min(std::max({std::size_t{100}, suggested, size}), std::max(wanting, size / 8));
+      const bool foreseen = row_.round == 0 && expectation_ < 1;  // by the strong rule
+      const std::size_t some = std::max({std::size_t{100}, suggested, size});
+      const std::size_t room = std::min(foreseen ? wanting : some, std::max(wanting, size / 8));
       rough_ = wanting > std::max(moved, room);
       if (const std::size_t most = std::max(moved, room); candidates.size() > most) {
         std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(most),
