@@ -226,6 +226,7 @@ class CscSource final : public Source<SparseColumns<T>> {
         fresh.emplace_back(j, total);
         total += size(j);
       }
+    if (fresh.empty()) return;
     Row* rows = rows_pieces_.emplace_back(static_cast<std::size_t>(total)).data();
     auto enter = copy(total);
     constexpr std::int64_t run = 64;
