@@ -717,7 +717,7 @@ def test_column_scales_from_1e_minus_150_to_1e150_are_one_problem(
     data = make_data(50, 12, loss, density=0.7)
     scale = np.ldexp(1.0, np.linspace(-498, 498, 12).astype(int))
     make = sp.csc_matrix if sparse else np.asfortranarray
-    options = {"engine": engine, "fit_intercept": fit_intercept, "tol": 1e-10}
+    options: dict[str, Any] = {"engine": engine, "fit_intercept": fit_intercept, "tol": 1e-10}
     plain = shotgun.solve(make(data.A), data.y, data.lam_max / 10, loss, **options)
     scaled = shotgun.solve(
         make(data.A * scale), data.y, data.lam_max / 10, loss, penalty_factor=scale, **options
@@ -735,7 +735,11 @@ def test_a_matrix_of_any_scale_is_one_problem(
 ) -> None:
     data = make_data(50, 12)
     scale = np.ldexp(1.0, exponent)
-    options = {"engine": engine, "standardize": standardize, "fit_intercept": standardize}
+    options: dict[str, Any] = {
+        "engine": engine,
+        "standardize": standardize,
+        "fit_intercept": standardize,
+    }
     plain = shotgun.solve(data.A, data.y, 1.0, tol=1e-10, **options)
     lam = 1.0 if standardize else scale
     scaled = shotgun.solve(scale * data.A, data.y, lam, tol=1e-10, **options)
@@ -804,3 +808,35 @@ def test_labels_that_do_not_compare_are_refused_by_name() -> None:
     labels = np.array(["a", None] * 10, dtype=object)
     with pytest.raises(TypeError, match="y must hold labels of one kind"):
         shotgun.solve(data.A, labels, 1.0, "logistic")
+
+
+def _status(field: str) -> int:
+    """Bytes, from the kernel's account of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's account of memory")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", ["fortran", "csc int32", "csc int64"])
+def test_a_plain_engine_reads_fortran_order_and_csc_in_place(form: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    A = np.asfortranarray(rng.normal(size=(20_000, 400)) * (rng.random((20_000, 400)) < 0.5), dtype)
+    size = A.nbytes
+    if form != "fortran":
+        A = sp.csc_array(A)
+        index = np.dtype(form.split()[1])
+        A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
+        size = A.data.nbytes + A.indices.nbytes
+    y = rng.normal(size=20_000)
+    options: dict[str, Any] = {
+        "engine": "shooting",
+        "working_set": False,
+        "max_epochs": 1,
+        "tol": 0.0,
+    }
+    shotgun.solve(A[:, :2], y, 1.0, **options)  # what is loaded once is not the fit's
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
+    before = _status("VmRSS")
+    shotgun.solve(A, y, 1.0, **options)
+    assert _status("VmHWM") - before < 0.1 * size

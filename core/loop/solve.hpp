@@ -13,9 +13,11 @@ namespace shotgun {
 
 enum class LossKind { squared, logistic };
 
-using AnySource = std::variant<
-    std::unique_ptr<Source<DenseColumns<double>>>, std::unique_ptr<Source<DenseColumns<float>>>,
-    std::unique_ptr<Source<SparseColumns<double>>>, std::unique_ptr<Source<SparseColumns<float>>>>;
+template <class... Columns>
+using AnySourceOf = std::variant<std::unique_ptr<Source<Columns>>...>;
+using AnySource = AnySourceOf<DenseColumns<double>, DenseColumns<float>, SparseColumns<double>,
+                              SparseColumns<float>, SparseColumns<double, std::int64_t>,
+                              SparseColumns<float, std::int64_t>>;
 
 struct Problem {
   AnySource& A;
@@ -40,18 +42,17 @@ struct Spectrum {
 };
 Spectrum spectrum(Problem& problem, const Options& options, double tol, Watch& watch);
 
-// Per column type, each in its own translation unit.
+// The same per column type, each in its own translation unit.
 template <class C>
-Solution solve_columns(Source<C>& A, const Problem& problem, const Options& options,
-                       std::span<const double> x0, const Callback& callback, Watch& watch);
-template <class C>
-std::vector<Solution> path_columns(Source<C>& A, const Problem& problem, const Options& options,
-                                   const Grid& grid, const Callback& callback, Watch& watch);
-template <class C>
-double lambda_max_columns(Source<C>& A, const Problem& problem, const Options& options,
-                          Watch& watch);
-template <class C>
-Spectrum spectrum_columns(Source<C>& A, const Problem& problem, const Options& options, double tol,
-                          Watch& watch);
+struct On {
+  static Solution solve(Source<C>& A, const Problem& problem, const Options& options,
+                        std::span<const double> x0, const Callback& callback, Watch& watch);
+  static std::vector<Solution> path(Source<C>& A, const Problem& problem, const Options& options,
+                                    const Grid& grid, const Callback& callback, Watch& watch);
+  static double lambda_max(Source<C>& A, const Problem& problem, const Options& options,
+                           Watch& watch);
+  static Spectrum spectrum(Source<C>& A, const Problem& problem, const Options& options, double tol,
+                           Watch& watch);
+};
 
 }  // namespace shotgun

@@ -14,8 +14,8 @@ auto with_loss(LossKind kind, Body&& body) {
 }
 
 template <class C>
-Solution solve_columns(Source<C>& A, const Problem& p, const Options& options,
-                       std::span<const double> x0, const Callback& callback, Watch& watch) {
+Solution On<C>::solve(Source<C>& A, const Problem& p, const Options& options,
+                      std::span<const double> x0, const Callback& callback, Watch& watch) {
   return with_loss(p.loss, [&](auto loss) {
     WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
                                        watch);
@@ -24,8 +24,8 @@ Solution solve_columns(Source<C>& A, const Problem& p, const Options& options,
 }
 
 template <class C>
-std::vector<Solution> path_columns(Source<C>& A, const Problem& p, const Options& options,
-                                   const Grid& grid, const Callback& callback, Watch& watch) {
+std::vector<Solution> On<C>::path(Source<C>& A, const Problem& p, const Options& options,
+                                  const Grid& grid, const Callback& callback, Watch& watch) {
   return with_loss(p.loss, [&](auto loss) {
     WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
                                        watch);
@@ -34,7 +34,7 @@ std::vector<Solution> path_columns(Source<C>& A, const Problem& p, const Options
 }
 
 template <class C>
-double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
+double On<C>::lambda_max(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
   return with_loss(p.loss, [&](auto loss) {
     WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
                                        watch);
@@ -43,8 +43,8 @@ double lambda_max_columns(Source<C>& A, const Problem& p, const Options& options
 }
 
 template <class C>
-Spectrum spectrum_columns(Source<C>& A, const Problem& p, const Options& options, double tol,
-                          Watch& watch) {
+Spectrum On<C>::spectrum(Source<C>& A, const Problem& p, const Options& options, double tol,
+                         Watch& watch) {
   const std::vector<double> v(p.samples.y.size());
   std::vector<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,

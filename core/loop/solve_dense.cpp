@@ -2,21 +2,7 @@
 
 namespace shotgun {
 
-template Solution solve_columns(Source<DenseColumns<double>>&, const Problem&, const Options&,
-                                std::span<const double>, const Callback&, Watch&);
-template Solution solve_columns(Source<DenseColumns<float>>&, const Problem&, const Options&,
-                                std::span<const double>, const Callback&, Watch&);
-template std::vector<Solution> path_columns(Source<DenseColumns<double>>&, const Problem&,
-                                            const Options&, const Grid&, const Callback&, Watch&);
-template double lambda_max_columns(Source<DenseColumns<double>>&, const Problem&, const Options&,
-                                   Watch&);
-template std::vector<Solution> path_columns(Source<DenseColumns<float>>&, const Problem&,
-                                            const Options&, const Grid&, const Callback&, Watch&);
-template double lambda_max_columns(Source<DenseColumns<float>>&, const Problem&, const Options&,
-                                   Watch&);
-template Spectrum spectrum_columns(Source<DenseColumns<double>>&, const Problem&, const Options&,
-                                   double, Watch&);
-template Spectrum spectrum_columns(Source<DenseColumns<float>>&, const Problem&, const Options&,
-                                   double, Watch&);
+template struct On<DenseColumns<double>>;
+template struct On<DenseColumns<float>>;
 
 }  // namespace shotgun

@@ -7,10 +7,11 @@
 
 namespace shotgun {
 
-template <class T>
+// Index: int32, or int64 where that is how the caller keeps the rows, which are read in place.
+template <class T, class Index = Row>
 struct SparseColumn {
   const T* values;
-  const Row* rows;
+  const Index* rows;
   std::int64_t size;
 };
 
@@ -30,13 +31,13 @@ template <class T, class Index>
   return (s0 + s1) + (s2 + s3);
 }
 
-template <class T>
+template <class T, class Index = Row>
 class SparseColumns {
  public:
-  using Handle = SparseColumn<T>;  // what a view is made of
+  using Handle = SparseColumn<T, Index>;  // what a view is made of
   static constexpr bool dense = false;
 
-  SparseColumns(std::int64_t rows, std::span<const SparseColumn<T>> columns)
+  SparseColumns(std::int64_t rows, std::span<const Handle> columns)
       : rows_(rows), columns_(columns) {}
 
   std::int64_t rows() const { return rows_; }
@@ -64,7 +65,7 @@ class SparseColumns {
 
   void add_dots(std::span<const std::int64_t> list, const double* v, double* out, Range r) const {
     for (std::int64_t k : list) {
-      const SparseColumn<T> a = within(k, r);
+      const Handle a = within(k, r);
       *out++ += sparse_dot(a.values, a.rows, a.size, v);
     }
   }
@@ -86,22 +87,23 @@ class SparseColumns {
   }
   template <class Visit>
   void visit(std::int64_t k, Range r, Visit&& visit) const {
-    const SparseColumn<T> a = within(k, r);
-    for (std::int64_t p = 0; p < a.size; ++p) visit(a.rows[p], static_cast<double>(a.values[p]));
+    const Handle a = within(k, r);
+    for (std::int64_t p = 0; p < a.size; ++p)
+      visit(static_cast<Row>(a.rows[p]), static_cast<double>(a.values[p]));
   }
 
  private:
-  const SparseColumn<T>& at(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
+  const Handle& at(std::int64_t k) const { return columns_[static_cast<std::size_t>(k)]; }
 
   // The part of column k whose rows lie in r.
-  SparseColumn<T> within(std::int64_t k, Range r) const {
-    const SparseColumn<T> a = at(k);
+  Handle within(std::int64_t k, Range r) const {
+    const Handle a = at(k);
     if (r.begin == 0 && r.end == rows_) return a;
-    const Row* first = std::lower_bound(a.rows, a.rows + a.size, static_cast<Row>(r.begin));
-    const Row* last = std::lower_bound(first, a.rows + a.size, static_cast<Row>(r.end));
+    const Index* first = std::lower_bound(a.rows, a.rows + a.size, static_cast<Index>(r.begin));
+    const Index* last = std::lower_bound(first, a.rows + a.size, static_cast<Index>(r.end));
     return {a.values + (first - a.rows), first, last - first};
   }
-  static void scatter(const SparseColumn<T>& a, double delta, const double* h, double* v) {
+  static void scatter(const Handle& a, double delta, const double* h, double* v) {
     if (h)
       for (std::int64_t p = 0; p < a.size; ++p)
         v[a.rows[p]] += delta * h[a.rows[p]] * static_cast<double>(a.values[p]);
@@ -111,9 +113,9 @@ class SparseColumns {
   }
 
   std::int64_t rows_;
-  std::span<const SparseColumn<T>> columns_;
+  std::span<const Handle> columns_;
 };
 
-static_assert(Columns<SparseColumns<double>> && Columns<SparseColumns<float>>);
+static_assert(Columns<SparseColumns<double>> && Columns<SparseColumns<float, std::int64_t>>);
 
 }  // namespace shotgun

@@ -24,8 +24,8 @@ template <class T>
 struct LightOf<DenseColumns<T>> {
   using type = DenseColumns<float>;
 };
-template <class T>
-struct LightOf<SparseColumns<T>> {
+template <class T, class Index>
+struct LightOf<SparseColumns<T, Index>> {
   using type = SparseColumns<float>;
 };
 template <class C>
@@ -140,9 +140,9 @@ class DenseSource final : public Source<DenseColumns<T>> {
 
 // Compressed columns as scipy keeps them.
 template <class T, class Index>
-class CscSource final : public Source<SparseColumns<T>> {
+class CscSource final : public Source<SparseColumns<T, Index>> {
  public:
-  using C = SparseColumns<T>;
+  using C = SparseColumns<T, Index>;
   CscSource(const T* values, const Index* rows, const Index* starts, std::int64_t n, std::int64_t d)
       : values_(values), indices_(rows), starts_(starts), rows_(n), cols_(d) {}
 
@@ -188,47 +188,28 @@ class CscSource final : public Source<SparseColumns<T>> {
 
   void pack(int threads, std::span<const Column> which,
             std::vector<Handle<Light<C>>>& out) override {
-    copy_missing(threads, which, packed_, [&](std::int64_t total) {
-      return [this, values = pieces_.emplace_back(total).data()](std::int64_t at, Column j,
-                                                                 const Row* rows) {
-        std::transform(values_ + starts_[j], values_ + starts_[j + 1], values + at,
-                       [](T a) { return static_cast<float>(a); });
-        return Handle<Light<C>>{values + at, rows, size(j)};
-      };
-    });
+    std::vector<std::pair<Column, std::int64_t>> fresh;
+    std::int64_t total = 0;
+    for (Column j : which)
+      if (packed_.emplace(j, Handle<Light<C>>{}).second) {
+        fresh.emplace_back(j, total);
+        total += size(j);
+      }
+    if (!fresh.empty()) copy(threads, fresh, total);
     for (Column j : which) out.push_back(packed_.at(j));
   }
-  // Values are read where they are; so are rows, unless they are wider than an engine's.
   void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
-    if constexpr (std::is_same_v<Index, Row>) {
-      for (Column j : which) out.push_back({values_ + starts_[j], indices_ + starts_[j], size(j)});
-    } else {
-      copy_missing(1, which, narrowed_, [&](std::int64_t) {
-        return [this](std::int64_t, Column j, const Row* rows) {
-          return Handle<C>{values_ + starts_[j], rows, size(j)};
-        };
-      });
-      for (Column j : which) out.push_back(narrowed_.at(j));
-    }
+    for (Column j : which) out.push_back({values_ + starts_[j], indices_ + starts_[j], size(j)});
   }
 
  private:
   std::int64_t size(Column j) const { return starts_[j + 1] - starts_[j]; }
 
-  // Copies the rows of those columns of `which` that `known` lacks into one new piece, and enters
-  // what `copy(total)(offset, j, rows)` makes of each.
-  template <class Known, class Copy>
-  void copy_missing(int threads, std::span<const Column> which, Known& known, Copy&& copy) {
-    std::vector<std::pair<Column, std::int64_t>> fresh;
-    std::int64_t total = 0;
-    for (Column j : which)
-      if (known.emplace(j, typename Known::mapped_type{}).second) {
-        fresh.emplace_back(j, total);
-        total += size(j);
-      }
-    if (fresh.empty()) return;
+  // The columns `fresh`, each to its offset, into one new piece.
+  void copy(int threads, std::span<const std::pair<Column, std::int64_t>> fresh,
+            std::int64_t total) {
     Row* rows = rows_pieces_.emplace_back(static_cast<std::size_t>(total)).data();
-    auto enter = copy(total);
+    float* values = pieces_.emplace_back(static_cast<std::size_t>(total)).data();
     constexpr std::int64_t run = 64;
     const auto count = static_cast<std::int64_t>(fresh.size());
     parallel_for(worthwhile_threads(threads, static_cast<double>(total)), (count + run - 1) / run,
@@ -237,7 +218,9 @@ class CscSource final : public Source<SparseColumns<T>> {
                      const auto [j, at] = fresh[static_cast<std::size_t>(k)];
                      std::transform(indices_ + starts_[j], indices_ + starts_[j + 1], rows + at,
                                     [](Index i) { return static_cast<Row>(i); });
-                     known.find(j)->second = enter(at, j, rows + at);
+                     std::transform(values_ + starts_[j], values_ + starts_[j + 1], values + at,
+                                    [](T a) { return static_cast<float>(a); });
+                     packed_.find(j)->second = {values + at, rows + at, size(j)};
                    }
                  });
   }
@@ -248,7 +231,6 @@ class CscSource final : public Source<SparseColumns<T>> {
   std::deque<Memory<Row>> rows_pieces_;
   std::deque<Memory<float>> pieces_;
   std::unordered_map<Column, Handle<Light<C>>> packed_;
-  std::unordered_map<Column, Handle<C>> narrowed_;
 };
 
 }  // namespace shotgun
