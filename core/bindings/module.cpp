@@ -270,7 +270,7 @@ NB_MODULE(_core, m) {
       .def_ro("shoot", &TraceRow::shoot);
   nb::class_<Solution>(m, "Solution")
       .def_ro("lam", &Solution::lam)
-      .def_prop_ro("x", [](const Solution& s) { return own(s.x()); })
+      .def_ro("size", &Solution::size)
       .def_prop_ro("support", [](const Solution& s) { return own(s.support); })
       .def_prop_ro("weights", [](const Solution& s) { return own(s.weights); })
       .def_ro("intercept", &Solution::intercept)

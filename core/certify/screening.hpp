@@ -14,7 +14,6 @@ inline double screening_radius(double beta, double gap) { return std::sqrt(2 * b
 // The optimal weight is argmin_x penalty(x) - pull* x, monotone in pull*, and pull* is within
 // `reach` of pull: if both ends say the same x, so does the optimum. NaN when they differ.
 inline double decided_weight(const Penalty& penalty, double pull, double reach) {
-  if (penalty.silent_at_zero() && std::abs(pull) + reach <= penalty.lam) return 0.0;
   const double low = penalty.prox(pull - reach, 0.0), high = penalty.prox(pull + reach, 0.0);
   return low == high && std::isfinite(low) ? low : std::numeric_limits<double>::quiet_NaN();
 }

@@ -36,7 +36,8 @@ class Point {
         z_(at(samples.size())),
         g_(z_.size()),
         h_(L::quadratic ? 0 : z_.size()) {
-    for (Column j = 0; j < features.count(); ++j)
+    const Column different = features.alike() && !features.held_free(0) ? 0 : features.count();
+    for (Column j = 0; j < different; ++j)
       if (features.held_free(j)) free_.push_back(j);
   }
 
@@ -301,7 +302,8 @@ class Point {
   const Features<C>& features_;
   int threads_;
   Watch& watch_;
-  std::vector<double> x_, z_, g_, h_;
+  PerColumn<double> x_;
+  std::vector<double> z_, g_, h_;
   std::vector<Column> free_, support_;
   double constant_ = 0, objective_ = infinity;
 };

@@ -16,7 +16,7 @@ template <Columns C>
 class Scan {
  public:
   // `dots` = A'u is what the survey of A found.
-  Scan(Source<C>& A, const Features<C>& features, const Samples& samples, std::vector<double> dots,
+  Scan(Source<C>& A, const Features<C>& features, const Samples& samples, PerColumn<double> dots,
        std::vector<double> u, int threads, Watch& watch)
       : A_(A),
         features_(features),
@@ -39,10 +39,11 @@ class Scan {
     return drift == 0 ? 0.0 : drift * std::sqrt(features_.norm2(j)) * (1 + 1e-10);
   }
 
-  // Whether |a~_j'u| may exceed `limit`.
-  bool may_exceed(Column j, double limit) const {
-    const double slack = limit - std::abs(c_[at(j)]), drift = drift_ - seen_[at(j)];
-    return slack < 0 || drift * drift * features_.norm2(j) * (1 + 1e-10) > slack * slack;
+  // Whether scale |a~_j'u| + radius ||a~_j|| may exceed `limit`.
+  bool may_exceed(Column j, double limit, double scale = 1, double radius = 0) const {
+    const double slack = limit - scale * std::abs(c_[at(j)]);
+    const double reach = scale * (drift_ - seen_[at(j)]) + radius;
+    return (slack < 0) | (reach * reach * features_.norm2(j) * (1 + 1e-10) > slack * slack);
   }
 
   void move_to(std::vector<double> u) {
@@ -65,7 +66,7 @@ class Scan {
     }
     if (which.empty()) return 0;
     const bool all = static_cast<Column>(which.size()) == features_.count();
-    std::vector<double> dots(which.size());
+    PerColumn<double> dots(which.size());
     A_.scan(threads_, u_.data(), all ? std::span<const Column>() : which, dots.data(), watch_);
     const double sum = features_.untouched() ? 0.0 : total();
     for_rows(threads_, static_cast<std::int64_t>(which.size()), [&](std::int64_t p) {
@@ -89,7 +90,7 @@ class Scan {
   const Samples& samples_;
   int threads_;
   Watch& watch_;
-  std::vector<double> c_, seen_;  // and how far u had drifted by then
+  PerColumn<double> c_, seen_;  // and how far u had drifted by then
   std::vector<double> u_;
   double drift_ = 0;
 };

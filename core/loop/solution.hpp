@@ -67,13 +67,6 @@ struct Solution {
   Engine engine = Engine::shooting;
   double seconds = 0;
   std::vector<TraceRow> trace;
-
-  std::vector<double> x() const {
-    std::vector<double> all(static_cast<std::size_t>(size));
-    for (std::size_t k = 0; k < support.size(); ++k)
-      all[static_cast<std::size_t>(support[k])] = weights[k];
-    return all;
-  }
 };
 
 // Called after each round's certificate; true stops the fit.

@@ -46,7 +46,7 @@ template <class C>
 Spectrum On<C>::spectrum(Source<C>& A, const Problem& p, const Options& options, double tol,
                          Watch& watch) {
   const std::vector<double> v(p.samples.y.size());
-  std::vector<double> unused;
+  PerColumn<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
                        options.threads, watch);
   Point<C, Squared> point(A, p.samples, features, options.threads, watch);

@@ -60,7 +60,7 @@ class WorkingSet {
  private:
   // c is filled by the survey that the features make, on the way, of u.
   WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
-             bool standardize, const Options& options, Watch& watch, std::vector<double> c,
+             bool standardize, const Options& options, Watch& watch, PerColumn<double> c,
              std::vector<double> u)
       : A_(A),
         options_(options),
@@ -75,16 +75,24 @@ class WorkingSet {
     awaken();
   }
 
-  // All columns but the excluded take part.
+  // All columns take part but the excluded, and those that hold nothing.
   void awaken() {
-    active_.clear();
-    certifiable_ = true;
-    for (Column j = 0; j < features_.count(); ++j) {
+    active_.resize(static_cast<std::size_t>(features_.count()));
+    std::iota(active_.begin(), active_.end(), 0);
+    if (!features_.alike())
+      std::erase_if(active_, [&](Column j) { return features_.penalty(j).excluded(); });
+    screened_ = 0;
+    if (options_.working_set) drop_unless([&](Column j) { return !idle(j); });
+    const auto different = std::span(active_).first(
+        features_.alike() ? std::min<std::size_t>(1, active_.size()) : active_.size());
+    certifiable_ = std::ranges::none_of(different, [&](Column j) {
       const Penalty p = features_.penalty(j);
-      if (p.excluded()) continue;
-      active_.push_back(j);
-      if (p.half_free() || (p.free() && !features_.held_free(j))) certifiable_ = false;
-    }
+      return p.half_free() || (p.free() && !features_.held_free(j));
+    });
+  }
+  // Nothing but its penalty knows of it, and that wants it at zero.
+  bool idle(Column j) const {
+    return (features_.norm2(j) == 0) & features_.penalty(j).silent_at_zero() && A_.empty(j);
   }
 
   Solution descend(const Callback& callback) {
@@ -118,7 +126,6 @@ class WorkingSet {
     lower_ = 0;
     gap_ = here_ = best_objective_ = best_gap_ = infinity;
     idle_rounds_ = 0;
-    screened_ = 0;
     effort_.epochs = effort_.updates = 0;
     row_ = {};
     trace_.clear();
@@ -142,11 +149,12 @@ class WorkingSet {
   // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
   // the weights of factor 0 at their optimum. Then x0, if there is one.
   void start(std::span<const double> x0) {
-    point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
+    if (!features_.alike() || features_.penalty(0).clamp(0.0) != 0)
+      point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
     scanned_ = point_.support().empty();
     point_.refresh();
     std::vector<Column> unpenalised;
-    for (Column j : active_)
+    for (Column j : features_.alike() ? std::span<const Column>() : active_)
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
       scanned_ = false;
@@ -166,7 +174,7 @@ class WorkingSet {
     point_.set_all([&](Column j) {
       const Penalty penalty = features_.penalty(j);
       const double start = x0[static_cast<std::size_t>(j)] / features_.inv_scale(j);
-      return penalty.clamp(penalty.excluded() ? 0.0 : start);
+      return penalty.clamp(penalty.excluded() || idle(j) ? 0.0 : start);
     });
     point_.refresh();
   }
@@ -282,18 +290,21 @@ class WorkingSet {
   void screen() {
     if (!options_.working_set || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
-    const std::size_t kept = keep_if(
-        options_.threads, active_.size(),
-        [&](std::size_t from) {
-          const Column j = active_[from];
-          const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-          const double decided = decided_weight(features_.penalty(j), -scale_ * scan_.c(j),
-                                                reach + scale_ * scan_.doubt(j));
-          return decided != point_.x(j) || features_.held_free(j);
-        },
-        [&](std::size_t from, std::size_t to) { active_[to] = active_[from]; });
-    screened_ += static_cast<std::int64_t>(active_.size() - kept);
-    active_.resize(kept);
+    drop_unless([&](Column j) -> bool {
+      const Penalty penalty = features_.penalty(j);
+      if (penalty.silent_at_zero())
+        return (point_.x(j) != 0) | scan_.may_exceed(j, penalty.lam, scale_, radius);
+      const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
+      const double decided =
+          decided_weight(penalty, -scale_ * scan_.c(j), reach + scale_ * scan_.doubt(j));
+      return decided != point_.x(j) || features_.held_free(j);
+    });
+  }
+  template <class Keep>
+  void drop_unless(Keep&& keep) {
+    const std::size_t before = active_.size();
+    keep_if(options_.threads, active_, keep);
+    screened_ += static_cast<std::int64_t>(before - active_.size());
   }
 
   // Which columns join W: those that want to move most, as many as W has already (at first a number

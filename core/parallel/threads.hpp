@@ -112,29 +112,34 @@ std::vector<T> gather(int threads, std::int64_t count, Body&& body) {
                    body(p, parts[static_cast<std::size_t>(b)]);
                });
   if (blocks == 1) return std::move(parts[0]);
+  std::size_t total = 0;
+  for (const std::vector<T>& part : parts) total += part.size();
   std::vector<T> all;
+  all.reserve(total);
   for (const std::vector<T>& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
-// Moves what keep(p) likes of [0, count) to the front, in order, by move(from, to); returns how
-// many.
-template <class Keep, class Move>
-std::size_t keep_if(int threads, std::size_t count, Keep&& keep, Move&& move) {
+// Drops what keep() does not like, the rest in order. Without branches on what it says, which no
+// processor foresees.
+template <class T, class Keep>
+void keep_if(int threads, std::vector<T>& list, Keep&& keep) {
   constexpr std::size_t block = 4096;
-  std::vector<std::size_t> kept((count + block - 1) / block);
-  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(count)),
+  std::vector<std::size_t> kept((list.size() + block - 1) / block);
+  parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(list.size())),
                static_cast<std::int64_t>(kept.size()), [&](std::int64_t b) {
                  const std::size_t first = static_cast<std::size_t>(b) * block;
                  std::size_t to = first;
-                 for (std::size_t from = first; from < std::min(count, first + block); ++from)
-                   if (keep(from)) move(from, to++);
+                 for (std::size_t from = first; from < std::min(list.size(), first + block); ++from)
+                   to += keep(list[to] = list[from]) ? 1 : 0;
                  kept[static_cast<std::size_t>(b)] = to - first;
                });
-  std::size_t to = 0;
-  for (std::size_t b = 0; b < kept.size(); ++b)
-    for (std::size_t from = b * block; from < b * block + kept[b]; ++from) move(from, to++);
-  return to;
+  auto to = list.begin();
+  for (std::size_t b = 0; b < kept.size(); ++b) {
+    const auto from = list.begin() + static_cast<std::ptrdiff_t>(b * block);
+    to = std::copy(from, from + static_cast<std::ptrdiff_t>(kept[b]), to);
+  }
+  list.erase(to, list.end());
 }
 
 // Fixed slabs of rows: partial sums over slabs, added in slab order, have the same bits for any

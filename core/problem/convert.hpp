@@ -1,9 +1,11 @@
 // Checks and conversions of what users hand over: once, in parallel, before any engine reads it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "loop/watch.hpp"
@@ -16,6 +18,30 @@ struct Structure {
   std::string problem;
 };
 
+// Whether all indices of a part are in [0, width). Without branches, so that it is a vector loop.
+template <class Index>
+bool all_below(const Index* indices, Range part, std::int64_t width) {
+  std::make_unsigned_t<Index> largest = 0;
+  for (auto p = part.begin; p < part.end; ++p)
+    largest = std::max(largest, static_cast<std::make_unsigned_t<Index>>(indices[p]));
+  return part.size() == 0 ||
+         static_cast<std::uint64_t>(largest) < static_cast<std::uint64_t>(width);
+}
+
+// Whether each of the lines ascends: there are no more descents than where a new line begins.
+template <class Index>
+bool ascending(const Index* starts, Range lines, const Index* indices) {
+  const std::int64_t begin = starts[lines.begin], end = starts[lines.end];
+  std::int64_t descents = 0;
+  for (auto p = begin + 1; p < end; ++p) descents += indices[p] <= indices[p - 1];
+  if (descents == 0) return true;
+  for (auto l = lines.begin + 1; l < lines.end; ++l) {  // none for lines without entries
+    const std::int64_t p = std::clamp<std::int64_t>(starts[l], begin + 1, end - 1);
+    descents -= (starts[l] > begin) & (starts[l] < starts[l + 1]) & (indices[p] <= indices[p - 1]);
+  }
+  return descents == 0;
+}
+
 // Compressed lines (columns of CSC, rows of CSR): starts monotone from 0 to nnz, indices in [0,
 // width). Starts are checked before anything is read through them.
 template <class Index>
@@ -26,33 +52,27 @@ Structure check_structure(const Index* starts, std::int64_t lines, const Index* 
   if (starts[lines] > nnz)
     return bad("indptr[-1] is " + std::to_string(starts[lines]) + " but there are " +
                std::to_string(nnz) + " indices");
-  for (std::int64_t l = 0; l < lines; ++l)
-    if (starts[l] > starts[l + 1])
-      return bad("indptr decreases at position " + std::to_string(l + 1));
-  std::atomic<std::int64_t> first_bad{nnz};
-  std::atomic<bool> canonical{true};
+  if (const Index* drop = std::is_sorted_until(starts, starts + lines + 1);
+      drop != starts + lines + 1)
+    return bad("indptr decreases at position " + std::to_string(drop - starts));
+  std::atomic<bool> inside{true}, canonical{true};
   constexpr std::int64_t run = 2048;
   parallel_for(worthwhile_threads(threads, static_cast<double>(nnz + lines)),
                (lines + run - 1) / run, [&](std::int64_t r) {
-                 bool ascending = true;
-                 for (std::int64_t l = r * run;
-                      l < std::min(lines, (r + 1) * run) && !watch.stopped(); ++l)
-                   for (Index p = starts[l]; p < starts[l + 1]; ++p) {
-                     if (indices[p] < 0 || indices[p] >= width) {
-                       std::int64_t seen = first_bad.load();
-                       while (p < seen && !first_bad.compare_exchange_weak(seen, p)) {
-                       }
-                       return;
-                     }
-                     ascending = ascending && (p == starts[l] || indices[p - 1] < indices[p]);
-                   }
-                 if (!ascending) canonical.store(false, std::memory_order_relaxed);
+                 if (watch.stopped()) return;
+                 const Range part{r * run, std::min(lines, (r + 1) * run)};
+                 if (!all_below(indices, {starts[part.begin], starts[part.end]}, width))
+                   inside.store(false, std::memory_order_relaxed);
+                 if (!ascending(starts, part, indices))
+                   canonical.store(false, std::memory_order_relaxed);
                  watch.poll();
                });
-  if (const std::int64_t p = first_bad.load(); p < nnz)
-    return bad("indices[" + std::to_string(p) + "] is " + std::to_string(indices[p]) +
-               ", outside [0, " + std::to_string(width) + ")");
-  return {true, canonical.load(), {}};
+  if (inside.load()) return {true, canonical.load(), {}};
+  const Index* outside = std::find_if(indices, indices + starts[lines], [&](Index i) {
+    return i < 0 || static_cast<std::int64_t>(i) >= width;
+  });
+  return bad("indices[" + std::to_string(outside - indices) + "] is " + std::to_string(*outside) +
+             ", outside [0, " + std::to_string(width) + ")");
 }
 
 template <class T, class Index>

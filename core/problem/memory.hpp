@@ -1,9 +1,12 @@
-// Memory for packed columns: uninitialised, on cache lines, and on huge pages where the system has
-// them (an engine visits columns in any order, and small pages cost it a table walk each time).
+// Memory for packed columns and for what is known of each column: on cache lines, and large blocks
+// on huge pages where the system has them. An engine visits columns in any order, and small pages
+// cost it a table walk each time; and a fit of many columns would spend more time on asking for
+// small pages, one by one, than on filling them.
 #pragma once
 
 #include <cstddef>
 #include <new>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -11,29 +14,57 @@
 
 namespace shotgun {
 
+class Pages {
+ public:
+  static void* allocate(std::size_t bytes) {
+    if (!large(bytes)) return ::operator new(bytes, line);
+    bytes = (bytes + page - 1) / page * page;
+    void* data = ::operator new(bytes, std::align_val_t{page});
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+    return data;
+  }
+  static void release(void* data, std::size_t bytes) {
+    ::operator delete(data, large(bytes) ? std::align_val_t{page} : line);
+  }
+
+ private:
+  static constexpr std::size_t page = std::size_t{1} << 21;
+  static constexpr std::align_val_t line{64};
+  static bool large(std::size_t bytes) { return bytes >= page / 2; }
+};
+
+// Uninitialised.
 template <class T>
 class Memory {
  public:
-  explicit Memory(std::size_t count) : alignment_(alignment_of(count * sizeof(T))) {
-    if (count == 0) return;
-    data_ = static_cast<T*>(::operator new(count * sizeof(T), alignment_));
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (alignment_ == huge) madvise(data_, count * sizeof(T), MADV_HUGEPAGE);
-#endif
-  }
-  ~Memory() { ::operator delete(data_, alignment_); }
+  explicit Memory(std::size_t count)
+      : count_(count), data_(static_cast<T*>(Pages::allocate(count * sizeof(T)))) {}
+  ~Memory() { Pages::release(data_, count_ * sizeof(T)); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   T* data() { return data_; }
 
  private:
-  static constexpr std::align_val_t line{64}, huge{1 << 21};
-  static std::align_val_t alignment_of(std::size_t bytes) {
-    return bytes >= static_cast<std::size_t>(huge) ? huge : line;
-  }
-  std::align_val_t alignment_;
-  T* data_ = nullptr;
+  std::size_t count_;
+  T* data_;
 };
+
+template <class T>
+struct PagesAllocator {
+  using value_type = T;
+  PagesAllocator() = default;
+  template <class U>
+  PagesAllocator(const PagesAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(Pages::allocate(count * sizeof(T))); }
+  void deallocate(T* data, std::size_t count) { Pages::release(data, count * sizeof(T)); }
+  bool operator==(const PagesAllocator&) const { return true; }
+};
+
+// A number for every column.
+template <class T>
+using PerColumn = std::vector<T, PagesAllocator<T>>;
 
 }  // namespace shotgun

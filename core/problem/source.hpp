@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <unordered_map>
@@ -34,6 +35,8 @@ using Light = typename LightOf<C>::type;
 template <class C>
 class Source {
  public:
+  static constexpr double tiny = std::numeric_limits<double>::denorm_min();
+
   virtual ~Source() = default;
   virtual std::int64_t rows() const = 0;
   virtual std::int64_t cols() const = 0;
@@ -43,7 +46,8 @@ class Source {
   virtual void scan(int threads, const double* v, std::span<const Column> which, double* out,
                     Watch& watch) const = 0;
   // sum_i w_i a_ij, sum_i w_i a_ij^2 and a_j'v for every column: the first scan, and all that must
-  // be known of a column beforehand, in one pass.
+  // be known of a column beforehand, in one pass. Squares are zero only where a column is known to
+  // hold nothing, and the smallest number there is where they vanish otherwise.
   virtual void survey(int threads, const double* w, const double* v, double* sum, double* squares,
                       double* dots, Watch& watch) const = 0;
   virtual bool empty(Column j) const = 0;  // known to hold no non-zero
@@ -96,8 +100,10 @@ class DenseSource final : public Source<DenseColumns<T>> {
               double* dots, Watch& watch) const override {
     const auto& table = kernels::active_table<T>();
     for_columns(threads, cols_, 3 * work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
-      for (auto j = first; j < last; ++j)
+      for (auto j = first; j < last; ++j) {
         table.moments(rows_, at({}, j), w, v, sum + j, squares + j, dots + j);
+        if (squares[j] == 0) squares[j] = Source<C>::tiny;
+      }
     });
   }
   bool empty(Column) const override { return false; }
@@ -179,7 +185,7 @@ class CscSource final : public Source<SparseColumns<T, Index>> {
                       c += a * v[indices_[p]];
                     }
                     sum[j] = s;
-                    squares[j] = q;
+                    squares[j] = q == 0 && !empty(static_cast<Column>(j)) ? Source<C>::tiny : q;
                     dots[j] = c;
                   }
                 });

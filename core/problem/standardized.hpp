@@ -74,34 +74,45 @@ class Features {
  public:
   // `v` is multiplied with every column on the way: dots = A'v.
   Features(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
-           bool standardize, const std::vector<double>& v, std::vector<double>& dots, int threads,
+           bool standardize, const std::vector<double>& v, PerColumn<double>& dots, int threads,
            Watch& watch)
       : spec_(spec),
         total_w_(samples.total_weight()),
         intercept_(intercept),
         standardize_(standardize),
         norm2_(static_cast<std::size_t>(A.cols())) {
-    std::vector<double> sums(norm2_.size());
+    PerColumn<double> sums(norm2_.size());
     dots.resize(norm2_.size());
     A.survey(threads, samples.weights(), v.data(), sums.data(), norm2_.data(), dots.data(), watch);
     if (watch.stopped()) return;
     const bool centred = intercept || standardize;
-    for (std::size_t j = 0; j < norm2_.size(); ++j) {
-      const double squares = norm2_[j], mean = centred ? sums[j] / total_w_ : 0.0;
-      if (!centred && squares > 0) shared_ += sums[j] / total_w_ * (sums[j] / squares);
-      const double about_mean = squares - mean * sums[j];
-      const bool safe =
-          squares > 1e-200 && squares < 1e200 && (mean == 0 || about_mean >= 1e-4 * squares);
-      norm2_[j] = safe ? about_mean : careful(A, static_cast<Column>(j), samples, mean);
-      if (!safe) watch.poll();
+    if (!centred)
+      shared_ = sum_rows(threads, count(),
+                         [&](std::int64_t j) {
+                           const double sum = sums[at(j)], squares = norm2_[at(j)];
+                           return sum * (sum / (squares + (squares == 0)));
+                         }) /
+                (total_w_ * static_cast<double>(count()));
+    const auto suspicious =
+        gather<Column>(threads, count(), [&](std::int64_t j, std::vector<Column>& out) {
+          const double squares = norm2_[at(j)], mean = centred ? sums[at(j)] / total_w_ : 0.0;
+          const double about_mean = squares - mean * sums[at(j)];
+          const bool in_range = (squares > 1e-200) & (squares < 1e200);
+          const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
+          sums[at(j)] = mean;
+          norm2_[at(j)] = safe ? about_mean : 0.0;
+          if (!safe & (squares != 0)) out.push_back(static_cast<Column>(j));
+        });
+    for (Column j : suspicious) {
+      norm2_[at(j)] = careful(A, j, samples, sums[at(j)]);
+      watch.poll();
       if (watch.stopped()) return;
-      sums[j] = mean;
-      if (standardize && norm2_[j] > 0) {
+    }
+    for (std::size_t j = 0; standardize && j < norm2_.size(); ++j)
+      if (norm2_[j] > 0) {
         scale_by(j, std::sqrt(total_w_ / norm2_[j]));
         norm2_[j] = total_w_;
       }
-    }
-    shared_ /= static_cast<double>(norm2_.size());
     if (centred) mean_ = std::move(sums);
     set_lam(spec.lam);
   }
@@ -145,6 +156,8 @@ class Features {
   // Columns are used as they are: neither centred nor scaled.
   bool untouched() const { return inv_scale_.empty() && mean_.empty(); }
 
+  // Whether all features have the same penalty.
+  bool alike() const { return common_.has_value(); }
   Penalty penalty(Column j) const {
     if (common_) return *common_;
     const double s = inv_scale(j), unit = standardize_ ? 1.0 : s, factor = spec_.factor[j];
@@ -169,9 +182,10 @@ class Features {
   bool held_free(Column j) const { return spec_.lam > 0 && penalty(j).free(); }
 
  private:
+  static std::size_t at(std::int64_t j) { return static_cast<std::size_t>(j); }
+
   // norm2 by two passes over the column, scaled by a power of two if its squares leave the range.
   double careful(Source<C>& A, Column j, const Samples& samples, double mean) {
-    if (A.empty(j)) return 0.0;
     std::vector<Handle<C>> handle;
     A.borrow(std::span<const Column>(&j, 1), handle);
     const C column(A.rows(), handle);
@@ -205,7 +219,7 @@ class Features {
   PenaltySpec spec_;
   double total_w_, shared_ = 0;
   bool intercept_, standardize_;
-  std::vector<double> norm2_, mean_, inv_scale_;
+  PerColumn<double> norm2_, mean_, inv_scale_;
   std::optional<Penalty> common_;  // of all features, where they do not differ
 };
 

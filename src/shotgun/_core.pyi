@@ -90,7 +90,7 @@ class TraceRow:
 
 class Solution:
     lam: float
-    x: _Vector
+    size: int
     support: _Array
     weights: _Vector
     intercept: float

@@ -157,8 +157,7 @@ def solve(
     ----------
     A : array or sparse matrix of shape (n, d)
         float32 or float64; dense in C or Fortran order, scipy CSC or CSR with any index type.
-        Fortran order and CSC are read in place (engines use narrowed copies of 64-bit row indices),
-        the others are converted once. Never written to.
+        Fortran order and CSC are read in place, the others are converted once. Never written to.
     y : array of shape (n,)
         Targets; for a classifying loss, any two values (the larger is the positive class).
     lam : float
@@ -254,8 +253,10 @@ def forward(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[Any],
 
 def solution(s: _core.Solution, tol: float, trace: bool) -> Solution:
     """What the core found, as users see it."""
+    x = np.zeros(s.size)
+    x[s.support] = s.weights
     return Solution(
-        x=s.x,
+        x=x,
         intercept=s.intercept,
         objective=s.objective,
         gap=s.gap,

@@ -86,6 +86,13 @@ Matrix<T> random_matrix(std::int64_t n, std::int64_t d, double density, std::uin
     if (random.uniform() < density) a = static_cast<T>(normal(random));
   return {n, d, std::move(values)};
 }
+// Every weight of a solution, zeros too.
+inline Doubles weights(const Solution& s) {
+  Doubles all(at(s.size));
+  for (std::size_t k = 0; k < s.support.size(); ++k) all[at(s.support[k])] = s.weights[k];
+  return all;
+}
+
 inline Doubles random_vector(std::int64_t size, std::uint64_t seed) {
   Random random(seed);
   Doubles v(at(size));

@@ -38,7 +38,7 @@ TEST_CASE("what a scan has not looked at again is known within its doubt") {
         return u;
       };
       const Doubles u = make_u(7);
-      Doubles dots;
+      PerColumn<double> dots;
       const Features<DenseColumns<double>> features(A, samples, e.penalty(), intercept, standardize,
                                                     u, dots, 1, watch);
       Scan<DenseColumns<double>> scan(A, features, samples, dots, u, 1, watch);

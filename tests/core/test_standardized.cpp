@@ -48,7 +48,7 @@ TEST_CASE("implicit standardising is explicit standardising") {
           CHECK(s.objective == doctest::Approx(best.objective).epsilon(1e-9));
           double constant = best.intercept;
           for (std::size_t j = 0; j < mean.size(); ++j) {
-            CHECK(s.x()[j] == doctest::Approx(best.x[j] / scale[j]).epsilon(1e-4).scale(1.0));
+            CHECK(weights(s)[j] == doctest::Approx(best.x[j] / scale[j]).epsilon(1e-4).scale(1.0));
             constant -= best.x[j] / scale[j] * mean[j];
           }
           CHECK(s.intercept == doctest::Approx(constant).epsilon(1e-4).scale(1.0));
@@ -89,7 +89,7 @@ TEST_CASE("columns from 1e-150 to 1e150 are scaled by powers of two and solved")
       CAPTURE(size);
       CHECK(s.status == Status::converged);
       CHECK(s.objective == doctest::Approx(plain.objective).epsilon(1e-7));
-      CHECK(s.x()[0] * size == doctest::Approx(plain.x[0]).epsilon(1e-3));
+      CHECK(weights(s)[0] * size == doctest::Approx(plain.x[0]).epsilon(1e-3));
     }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("a scaled column is a penalty factor (the paper's footnote in section 
   const Solution b = solve_example(scaled, Options{.tol = 1e-12}, true);
   CHECK(a.objective == doctest::Approx(b.objective).epsilon(1e-10));
   for (std::size_t j = 0; j < 6; ++j)
-    CHECK(b.x()[j] * scale[j] == doctest::Approx(a.x()[j]).epsilon(1e-5).scale(1.0));
+    CHECK(weights(b)[j] * scale[j] == doctest::Approx(weights(a)[j]).epsilon(1e-5).scale(1.0));
 }
 
 TEST_CASE("the place of a number that is not finite is told") {
