@@ -7,6 +7,7 @@
 #include "engine/block.hpp"
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
+#include "loop/weights.hpp"
 #include "problem/intercept.hpp"
 #include "problem/standardized.hpp"
 
@@ -32,7 +33,7 @@ class Point {
         features_(features),
         threads_(threads),
         watch_(watch),
-        x_(at(features.count())),
+        x_(features.count()),
         z_(at(samples.size())),
         g_(z_.size()),
         h_(L::quadratic ? 0 : z_.size()) {
@@ -41,15 +42,17 @@ class Point {
       if (features.held_free(j)) free_.push_back(j);
   }
 
-  double x(Column j) const { return x_[at(j)]; }
+  double x(Column j) const { return x_[j]; }
   // Sets every weight; refresh() must follow.
   template <class Value>
   void set_all(Value&& value) {
-    support_.clear();
-    for (Column j = 0; j < features_.count(); ++j)
-      if ((x_[at(j)] = value(j)) != 0) support_.push_back(j);
+    std::vector<Column> all(at(features_.count()));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> values;
+    for (Column j : all) values.push_back(value(j));
+    x_.store(all, values);
   }
-  std::span<const Column> support() const { return support_; }  // ascending
+  std::span<const Column> support() const { return x_.support(); }  // ascending
   std::span<const double> z() const { return z_; }
   std::span<double> z() { return z_; }
   std::span<double> g() { return g_; }
@@ -169,11 +172,7 @@ class Point {
   // Takes over the packed weights.
   template <Columns K>
   void store(const Packed<K>& packed) {
-    for (std::size_t k = 0; k < packed.which.size(); ++k) x_[at(packed.which[k])] = packed.x[k];
-    support_.insert(support_.end(), packed.which.begin(), packed.which.end());
-    std::sort(support_.begin(), support_.end());
-    support_.erase(std::unique(support_.begin(), support_.end()), support_.end());
-    std::erase_if(support_, [&](Column j) { return x(j) == 0; });
+    x_.store(packed.which, packed.x);
   }
 
   // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
@@ -214,7 +213,8 @@ class Point {
   }
   double value() const {
     double sum = loss();
-    for (Column j : support_) sum += features_.penalty(j).value(x(j));
+    for (std::size_t p = 0; p < support().size(); ++p)
+      sum += features_.penalty(support()[p]).value(x_.values()[p]);
     return sum;
   }
   void gradient() {
@@ -237,7 +237,7 @@ class Point {
   }
 
   void linear_predictor() {
-    const Packed<C> packed = borrow(support_);
+    const Packed<C> packed = borrow(support());
     if (!features_.intercept() || !std::isfinite(constant_)) constant_ = 0;
     std::vector<double> steps;
     for (std::size_t k = 0; k < packed.which.size(); ++k) {
@@ -302,9 +302,9 @@ class Point {
   const Features<C>& features_;
   int threads_;
   Watch& watch_;
-  PerColumn<double> x_;
+  Weights x_;
   std::vector<double> z_, g_, h_;
-  std::vector<Column> free_, support_;
+  std::vector<Column> free_;
   double constant_ = 0, objective_ = infinity;
 };
 

@@ -35,22 +35,23 @@ class Scan {
   double c(Column j) const { return c_[at(j)]; }
   // How far c(j) may be from a~_j'u; a trifle more, for the rounding of this bound itself.
   double doubt(Column j) const {
-    const double drift = drift_ - seen_[at(j)];
+    const double drift = drift_since(j);
     return drift == 0 ? 0.0 : drift * std::sqrt(features_.norm2(j)) * (1 + 1e-10);
   }
 
   // Whether scale |a~_j'u| + radius ||a~_j|| may exceed `limit`.
   bool may_exceed(Column j, double limit, double scale = 1, double radius = 0) const {
     const double slack = limit - scale * std::abs(c_[at(j)]);
-    const double reach = scale * (drift_ - seen_[at(j)]) + radius;
+    const double reach = scale * drift_since(j) + radius;
     return (slack < 0) | (reach * reach * features_.norm2(j) * (1 + 1e-10) > slack * slack);
   }
 
   void move_to(std::vector<double> u) {
-    drift_ += std::sqrt(sum_rows(threads_, samples_.size(), [&](std::int64_t i) {
-      const double w = samples_.weight(i), step = u[at(i)] - u_[at(i)];
-      return w > 0 ? step * step / w : 0.0;
+    const double step = std::sqrt(sum_rows(threads_, samples_.size(), [&](std::int64_t i) {
+      const double w = samples_.weight(i), move = u[at(i)] - u_[at(i)];
+      return w > 0 ? move * move / w : 0.0;
     }));
+    if (step != 0) drift_.push_back(drift_.back() + step);
     u_ = std::move(u);
   }
   // The same u, up to rounding.
@@ -58,7 +59,7 @@ class Scan {
 
   // Brings c(j) up to date for the columns `which`; returns how many had to be looked at.
   std::size_t refresh(std::span<const Column> which) {
-    const auto is_fresh = [&](Column j) { return seen_[at(j)] == drift_; };
+    const auto is_fresh = [&](Column j) { return seen_[at(j)] == now(); };
     std::vector<Column> rest;
     if (std::ranges::any_of(which, is_fresh)) {
       std::ranges::remove_copy_if(which, std::back_inserter(rest), is_fresh);
@@ -72,13 +73,15 @@ class Scan {
     for_rows(threads_, static_cast<std::int64_t>(which.size()), [&](std::int64_t p) {
       const Column j = which[at(p)];
       c_[at(j)] = centred(j, dots[at(p)], sum);
-      seen_[at(j)] = drift_;
+      seen_[at(j)] = now();
     });
     return which.size();
   }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  std::uint32_t now() const { return static_cast<std::uint32_t>(drift_.size() - 1); }
+  double drift_since(Column j) const { return drift_.back() - drift_[seen_[at(j)]]; }
   // sum_i u_i: zero with an intercept, up to what a large mean makes of its rounding.
   double total() const { return std::accumulate(u_.begin(), u_.end(), 0.0); }
   double centred(Column j, double dot, double sum) const {
@@ -90,9 +93,10 @@ class Scan {
   const Samples& samples_;
   int threads_;
   Watch& watch_;
-  PerColumn<double> c_, seen_;  // and how far u had drifted by then
+  PerColumn<double> c_;
+  PerColumn<std::uint32_t> seen_;  // after how many moves of u
   std::vector<double> u_;
-  double drift_ = 0;
+  std::vector<double> drift_{0.0};  // how far u had moved by then, in all
 };
 
 }  // namespace shotgun

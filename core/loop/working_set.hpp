@@ -75,7 +75,7 @@ class WorkingSet {
     awaken();
   }
 
-  // All columns take part but the excluded, and those that hold nothing.
+  // All columns take part but the excluded, and those that have no say at all.
   void awaken() {
     active_.resize(static_cast<std::size_t>(features_.count()));
     std::iota(active_.begin(), active_.end(), 0);
@@ -90,9 +90,9 @@ class WorkingSet {
       return p.half_free() || (p.free() && !features_.held_free(j));
     });
   }
-  // Nothing but its penalty knows of it, and that wants it at zero.
+  // It moves nothing, and its penalty wants it at zero.
   bool idle(Column j) const {
-    return (features_.norm2(j) == 0) & features_.penalty(j).silent_at_zero() && A_.empty(j);
+    return (features_.norm2(j) == 0) & features_.penalty(j).silent_at_zero();
   }
 
   Solution descend(const Callback& callback) {
@@ -472,7 +472,8 @@ class WorkingSet {
   Point<C, L> point_;
   Engine engine_;
   Effort effort_;
-  std::vector<Column> active_, near_;   // not screened; of those, with a say in the gap
+  PerColumn<Column> active_;            // not screened
+  std::vector<Column> near_;            // of those, with a say in the gap
   std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
   bool rough_ = false;                  // more columns want to join than did

@@ -122,8 +122,8 @@ std::vector<T> gather(int threads, std::int64_t count, Body&& body) {
 
 // Drops what keep() does not like, the rest in order. Without branches on what it says, which no
 // processor foresees.
-template <class T, class Keep>
-void keep_if(int threads, std::vector<T>& list, Keep&& keep) {
+template <class List, class Keep>
+void keep_if(int threads, List& list, Keep&& keep) {
   constexpr std::size_t block = 4096;
   std::vector<std::size_t> kept((list.size() + block - 1) / block);
   parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(list.size())),

@@ -40,7 +40,9 @@ struct Penalty {
   bool scalable() const { return !free() && !half_free(); }
 
   // Its bracket of the gap is zero at x = 0, whatever the feasible pull.
-  bool silent_at_zero() const { return lam > 0 && l2 == 0 && lo == -infinity && hi == infinity; }
+  bool silent_at_zero() const {
+    return (lam > 0) & (l2 == 0) & (lo == -infinity) & (hi == infinity);
+  }
   bool unpenalised() const { return lam == 0 && l2 == 0; }
 
   // The largest v in [0, 1] such that the conjugate is finite at v * pull.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -46,11 +47,13 @@ class Source {
   virtual void scan(int threads, const double* v, std::span<const Column> which, double* out,
                     Watch& watch) const = 0;
   // sum_i w_i a_ij, sum_i w_i a_ij^2 and a_j'v for every column: the first scan, and all that must
-  // be known of a column beforehand, in one pass. Squares are zero only where a column is known to
-  // hold nothing, and the smallest number there is where they vanish otherwise.
-  virtual void survey(int threads, const double* w, const double* v, double* sum, double* squares,
-                      double* dots, Watch& watch) const = 0;
-  virtual bool empty(Column j) const = 0;  // known to hold no non-zero
+  // be known of a column beforehand, in one pass. The sums of columns [first, last) are handed to
+  // tell(first, last, sums) while the cache still has them; returns what that adds up to, in the
+  // columns' order. Squares are zero only where a column is known to hold nothing, and the smallest
+  // number there is where they vanish otherwise.
+  using Tell = std::function<double(Column first, Column last, const double* sums)>;
+  virtual double survey(int threads, const double* w, const double* v, double* squares,
+                        double* dots, Watch& watch, const Tell& tell) const = 0;
   // Appends handles to light copies of the columns `which`, in memory where an engine runs fast; a
   // column is copied once. Handles are valid while *this lives.
   virtual void pack(int threads, std::span<const Column> which,
@@ -59,17 +62,21 @@ class Source {
   virtual void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
 };
 
-// Calls visit(first, last) on runs of columns, in parallel, asking the watch between runs.
+// Calls visit(first, last) on runs of columns, in parallel, asking the watch between runs; returns
+// the sum of what it returns, in order.
 template <class Visit>
-void for_columns(int threads, std::int64_t count, double work, Watch& watch, Visit&& visit) {
+double for_columns(int threads, std::int64_t count, double work, Watch& watch, Visit&& visit) {
   const std::int64_t run = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(static_cast<double>(count) / std::max(1.0, work / 2e5)), 1, 4096);
-  const std::int64_t runs = (count + run - 1) / run;
-  watch.saw_threads(parallel_for(worthwhile_threads(threads, work), runs, [&](std::int64_t r) {
-    if (watch.stopped()) return;
-    visit(r * run, std::min(count, (r + 1) * run));
-    watch.poll();
-  }));
+  std::vector<double> parts(static_cast<std::size_t>((count + run - 1) / run));
+  watch.saw_threads(parallel_for(worthwhile_threads(threads, work),
+                                 static_cast<std::int64_t>(parts.size()), [&](std::int64_t r) {
+                                   if (watch.stopped()) return;
+                                   parts[static_cast<std::size_t>(r)] =
+                                       visit(r * run, std::min(count, (r + 1) * run));
+                                   watch.poll();
+                                 }));
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
 // Fortran-order memory.
@@ -94,19 +101,23 @@ class DenseSource final : public Source<DenseColumns<T>> {
       for (auto p = first; p < last; ++p) columns.push_back(at(which, p));
       std::fill(out + first, out + last, 0.0);
       C(rows_, columns).add_dots(first_columns(last - first), v, out + first, {0, rows_});
+      return 0.0;
     });
   }
-  void survey(int threads, const double* w, const double* v, double* sum, double* squares,
-              double* dots, Watch& watch) const override {
+  double survey(int threads, const double* w, const double* v, double* squares, double* dots,
+                Watch& watch, const typename Source<C>::Tell& tell) const override {
     const auto& table = kernels::active_table<T>();
-    for_columns(threads, cols_, 3 * work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
-      for (auto j = first; j < last; ++j) {
-        table.moments(rows_, at({}, j), w, v, sum + j, squares + j, dots + j);
-        if (squares[j] == 0) squares[j] = Source<C>::tiny;
-      }
-    });
+    return for_columns(
+        threads, cols_, 3 * work(cols_), watch, [&](std::int64_t first, std::int64_t last) {
+          std::vector<double> sums(static_cast<std::size_t>(last - first));
+          for (auto j = first; j < last; ++j) {
+            table.moments(rows_, at({}, j), w, v, &sums[static_cast<std::size_t>(j - first)],
+                          squares + j, dots + j);
+            if (squares[j] == 0) squares[j] = Source<C>::tiny;
+          }
+          return tell(static_cast<Column>(first), static_cast<Column>(last), sums.data());
+        });
   }
-  bool empty(Column) const override { return false; }
   void pack(int threads, std::span<const Column> which,
             std::vector<Handle<Light<C>>>& out) override {
     std::vector<std::pair<Column, float*>> fresh;
@@ -169,28 +180,31 @@ class CscSource final : public Source<SparseColumns<T, Index>> {
                     out[p] = sparse_dot(values_ + starts_[j], indices_ + starts_[j],
                                         starts_[j + 1] - starts_[j], v);
                   }
+                  return 0.0;
                 });
   }
-  void survey(int threads, const double* w, const double* v, double* sum, double* squares,
-              double* dots, Watch& watch) const override {
-    for_columns(threads, cols_, 2 * nonzeros() + 4.0 * static_cast<double>(cols_), watch,
-                [&](std::int64_t first, std::int64_t last) {
-                  for (auto j = first; j < last; ++j) {
-                    double s = 0, q = 0, c = 0;
-                    for (Index p = starts_[j]; p < starts_[j + 1]; ++p) {
-                      const double a = static_cast<double>(values_[p]);
-                      const double weighted = w ? w[indices_[p]] * a : a;
-                      s += weighted;
-                      q += weighted * a;
-                      c += a * v[indices_[p]];
-                    }
-                    sum[j] = s;
-                    squares[j] = q == 0 && !empty(static_cast<Column>(j)) ? Source<C>::tiny : q;
-                    dots[j] = c;
-                  }
-                });
+  double survey(int threads, const double* w, const double* v, double* squares, double* dots,
+                Watch& watch, const typename Source<C>::Tell& tell) const override {
+    return for_columns(threads, cols_, 2 * nonzeros() + 4.0 * static_cast<double>(cols_), watch,
+                       [&](std::int64_t first, std::int64_t last) {
+                         std::vector<double> sums(static_cast<std::size_t>(last - first));
+                         for (auto j = first; j < last; ++j) {
+                           double s = 0, q = 0, c = 0;
+                           for (Index p = starts_[j]; p < starts_[j + 1]; ++p) {
+                             const double a = static_cast<double>(values_[p]);
+                             const double weighted = w ? w[indices_[p]] * a : a;
+                             s += weighted;
+                             q += weighted * a;
+                             c += a * v[indices_[p]];
+                           }
+                           sums[static_cast<std::size_t>(j - first)] = s;
+                           squares[j] = q == 0 && starts_[j] < starts_[j + 1] ? Source<C>::tiny : q;
+                           dots[j] = c;
+                         }
+                         return tell(static_cast<Column>(first), static_cast<Column>(last),
+                                     sums.data());
+                       });
   }
-  bool empty(Column j) const override { return starts_[j] == starts_[j + 1]; }
 
   void pack(int threads, std::span<const Column> which,
             std::vector<Handle<Light<C>>>& out) override {

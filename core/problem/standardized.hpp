@@ -4,7 +4,9 @@
 // the end of the range of double, so that squaring it is safe and scaling it is exact.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -81,30 +83,35 @@ class Features {
         intercept_(intercept),
         standardize_(standardize),
         norm2_(static_cast<std::size_t>(A.cols())) {
-    PerColumn<double> sums(norm2_.size());
     dots.resize(norm2_.size());
-    A.survey(threads, samples.weights(), v.data(), sums.data(), norm2_.data(), dots.data(), watch);
-    if (watch.stopped()) return;
     const bool centred = intercept || standardize;
-    if (!centred)
-      shared_ = sum_rows(threads, count(),
-                         [&](std::int64_t j) {
-                           const double sum = sums[at(j)], squares = norm2_[at(j)];
-                           return sum * (sum / (squares + (squares == 0)));
-                         }) /
-                (total_w_ * static_cast<double>(count()));
-    const auto suspicious =
-        gather<Column>(threads, count(), [&](std::int64_t j, std::vector<Column>& out) {
-          const double squares = norm2_[at(j)], mean = centred ? sums[at(j)] / total_w_ : 0.0;
-          const double about_mean = squares - mean * sums[at(j)];
-          const bool in_range = (squares > 1e-200) & (squares < 1e200);
-          const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
-          sums[at(j)] = mean;
-          norm2_[at(j)] = safe ? about_mean : 0.0;
-          if (!safe & (squares != 0)) out.push_back(static_cast<Column>(j));
+    if (centred) mean_.resize(norm2_.size());
+    std::mutex turn;
+    std::vector<Column> suspicious;
+    const double shared = A.survey(
+        threads, samples.weights(), v.data(), norm2_.data(), dots.data(), watch,
+        [&](Column first, Column last, const double* sums) {
+          std::vector<Column> odd;
+          double cosines = 0;
+          for (Column j = first; j < last; ++j) {
+            const double squares = norm2_[at(j)], sum = sums[j - first];
+            const double mean = centred ? sum / total_w_ : 0.0, about_mean = squares - mean * sum;
+            cosines += sum * (sum / (squares + (squares == 0)));
+            const bool in_range = (squares > 1e-200) & (squares < 1e200);
+            const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
+            if (centred) mean_[at(j)] = mean;
+            norm2_[at(j)] = about_mean;
+            if (!safe & (squares != 0)) odd.push_back(j);
+          }
+          const std::lock_guard lock(turn);
+          suspicious.insert(suspicious.end(), odd.begin(), odd.end());
+          return cosines;
         });
+    if (watch.stopped()) return;
+    if (!centred) shared_ = shared / (total_w_ * static_cast<double>(count()));
+    std::ranges::sort(suspicious);
     for (Column j : suspicious) {
-      norm2_[at(j)] = careful(A, j, samples, sums[at(j)]);
+      norm2_[at(j)] = careful(A, j, samples, mean(j));
       watch.poll();
       if (watch.stopped()) return;
     }
@@ -113,7 +120,6 @@ class Features {
         scale_by(j, std::sqrt(total_w_ / norm2_[j]));
         norm2_[j] = total_w_;
       }
-    if (centred) mean_ = std::move(sums);
     set_lam(spec.lam);
   }
 

@@ -91,7 +91,13 @@ TEST_CASE_TEMPLATE("a source scans the columns it was given, lends them, and pac
     Doubles all(at(A.d)), few(some.size()), sums(at(A.d)), squares(at(A.d)), dots(at(A.d));
     source.scan(2, v.data(), {}, all.data(), watch);
     source.scan(2, v.data(), some, few.data(), watch);
-    source.survey(2, w.data(), v.data(), sums.data(), squares.data(), dots.data(), watch);
+    const double total =
+        source.survey(2, w.data(), v.data(), squares.data(), dots.data(), watch,
+                      [&](Column first, Column last, const double* part) {
+                        std::copy(part, part + (last - first), sums.begin() + first);
+                        return std::accumulate(part, part + (last - first), 0.0);
+                      });
+    CHECK(close(total, std::accumulate(sums.begin(), sums.end(), 0.0), 1e-13, 10.0));
     std::vector<Handle<C>> handles;
     source.borrow(some, handles);
     const C borrowed(A.n, handles);

@@ -64,7 +64,7 @@ TEST_CASE("norms are those about the mean, however far the mean is from zero") {
     DenseSource<double> source(A.dense.data(), 200, 1, 200);
     const Doubles y(200);
     Watch watch(nullptr, infinity);
-    Doubles dots;
+    PerColumn<double> dots;
     const Features<DenseColumns<double>> features(source, {y, {}, {}}, {}, true, false, y, dots, 1,
                                                   watch);
     double mean = 0, squares = 0;
