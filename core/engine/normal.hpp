@@ -1,6 +1,7 @@
 // The product v -> A~'HA~v, for power iteration and conjugate gradients.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/update.hpp"
@@ -20,7 +21,9 @@ class NormalMatrix {
         h_(h),
         threads_(worthwhile_threads(threads, count_nonzeros(A))),
         everything_(first_columns(A.count())),
-        scaled_(coordinates.size()) {
+        scaled_(coordinates.size()),
+        centred_(
+            std::ranges::any_of(coordinates, [](const Coordinate& c) { return c.mean != 0; })) {
     if constexpr (C::dense)
       cut_rows();
     else
@@ -51,22 +54,27 @@ class NormalMatrix {
           std::span(everything_).subspan(at(part.columns.begin), at(part.columns.size()));
       A_.add_axpys(list, scaled_.data() + part.columns.begin, nullptr, z, part.rows);
     });
-    curvature_ = sum_rows(threads_, n, [&](std::int64_t i) {
-      for (std::int64_t s = 1; s < sums_; ++s) z_[at(i)] += z_[at(s * n + i)];
+    if (sums_ > 1)
+      for_rows(threads_, n, [&](std::int64_t i) {
+        for (std::int64_t s = 1; s < sums_; ++s) z_[at(i)] += z_[at(s * n + i)];
+      });
+  }
+  std::span<const double> z() const { return {z_.data(), at(A_.rows())}; }
+  double constant() const { return constant_; }
+  double curvature() const {  // v'A~'HA~v
+    return sum_rows(threads_, A_.rows(), [&](std::int64_t i) {
       const double total = z_[at(i)] + constant_;
       return h(i) * total * total;
     });
   }
-  std::span<const double> z() const { return {z_.data(), at(A_.rows())}; }
-  double constant() const { return constant_; }
-  double curvature() const { return curvature_; }  // v'A~'HA~v
   int threads() const { return threads_; }
 
   // out = A~'Hz; uses z up.
   void multiply_transposed(std::span<double> out) {
-    const double sum = sum_rows(threads_, A_.rows(), [&](std::int64_t i) {
-      return z_[at(i)] = h(i) * (z_[at(i)] + constant_);
-    });
+    double sum = 0;
+    if (h_ || centred_)
+      sum = sum_rows(threads_, A_.rows(),
+                     [&](std::int64_t i) { return z_[at(i)] = h(i) * (z_[at(i)] + constant_); });
     const std::vector<double> dots = all_dots(A_, z_.data(), threads_);
     for (std::size_t k = 0; k < size(); ++k)
       out[k] = coordinates_[k].inv_scale * (dots[k] - coordinates_[k].mean * sum);
@@ -110,7 +118,8 @@ class NormalMatrix {
   std::vector<Part> parts_;
   std::int64_t sums_ = 1;
   std::vector<double> scaled_, z_;
-  double constant_ = 0, curvature_ = 0;
+  bool centred_;
+  double constant_ = 0;
 };
 
 }  // namespace shotgun

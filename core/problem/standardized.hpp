@@ -96,7 +96,7 @@ class Features {
           for (Column j = first; j < last; ++j) {
             const double squares = norm2_[at(j)], sum = sums[j - first];
             const double mean = centred ? sum / total_w_ : 0.0, about_mean = squares - mean * sum;
-            cosines += sum * (sum / (squares + (squares == 0)));
+            cosines += sum * (sum / std::max(squares, 1e-300));
             const bool in_range = (squares > 1e-200) & (squares < 1e200);
             const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
             if (centred) mean_[at(j)] = mean;
