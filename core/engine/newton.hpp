@@ -27,15 +27,14 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
     rho += residual[k] * search[k];
   }
   const double target = accuracy * accuracy * rho;
-  for (int iteration = 0; iteration < most && rho > target && !watch.stopped(); ++iteration) {
-    watch.poll();
-    normal.apply(search, product);
+  bool more = rho > target;
+  const auto advance = [&] {
     double curvature = 0;
     for (std::size_t k = 0; k < size; ++k) {
       product[k] = inverse[k] > 0 ? product[k] + coordinates[k].penalty.l2 * search[k] : 0.0;
       curvature += search[k] * product[k];
     }
-    if (!(curvature > 0)) break;
+    if (!(curvature > 0)) return false;
     const double length = rho / curvature;
     double next = 0;
     for (std::size_t k = 0; k < size; ++k) {
@@ -46,7 +45,17 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
     for (std::size_t k = 0; k < size; ++k)
       search[k] = inverse[k] * residual[k] + next / rho * search[k];
     rho = next;
-  }
+    return rho > target;
+  };
+  run_region(normal.threads(), [&](const Team& team) {
+    for (int iteration = 0; iteration < most && more; ++iteration) {
+      normal.apply(team, search, product);
+      team.once([&] {
+        watch.poll();
+        more = advance() && !watch.stopped();
+      });
+    }
+  });
   return step;
 }
 

@@ -248,22 +248,15 @@ class Point {
     add_columns(packed, steps, z_);
     if (features_.intercept()) constant_ += minimise_intercept<L>(threads_, samples_, z_);
   }
-  // v += sum_k steps_k a_k, over fixed slabs of rows (or all at once where one thread does it and
-  // each row is summed by itself, so that slabs make no difference to the bits).
+  // v += sum_k steps_k a_k
   template <Columns K>
   void add_columns(const Packed<K>& packed, std::span<const double> steps,
                    std::vector<double>& v) const {
     const K columns(rows(), packed.handles);
-    const std::vector<std::int64_t> list = first_columns(columns.count());
-    const int threads = worthwhile_threads(threads_, count_nonzeros(columns));
-    if (!K::dense && threads == 1) {
-      columns.add_axpys(list, steps.data(), nullptr, v.data(), {0, rows()});
-      return;
-    }
-    const Slabs slabs(rows());
-    parallel_for(threads, slabs.count(), [&](std::int64_t s) {
-      columns.add_axpys(list, steps.data(), nullptr, v.data(), slabs[s]);
-    });
+    Product<K> product(columns);
+    run_region(worthwhile_threads(threads_, count_nonzeros(columns)),
+               [&](const Team& team) { product.multiply(team, steps.data()); });
+    for_rows(threads_, rows(), [&](std::int64_t i) { v[at(i)] += product.z()[at(i)]; });
   }
   template <Columns K>
   std::vector<double> change_of_z(const Packed<K>& packed, std::span<const double> goal,

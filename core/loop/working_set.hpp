@@ -336,7 +336,7 @@ class WorkingSet {
       const bool foreseen = row_.round == 0 && expectation_ < 1;  // by the strong rule
       const std::size_t some = std::max({std::size_t{100}, suggested, size});
       const std::size_t room = std::min(foreseen ? wanting : some, std::max(wanting, size / 8));
-      rough_ = wanting > std::max(moved, room);
+      rough_ = wanting > std::max(moved, room) || 20 * (wanting - moved) > size;
       if (const std::size_t most = std::max(moved, room); candidates.size() > most) {
         std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(most),
                                  std::greater{}, &Candidate::urgency);
@@ -476,7 +476,7 @@ class WorkingSet {
   std::vector<Column> near_;            // of those, with a say in the gap
   std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
-  bool rough_ = false;                  // more columns want to join than did
+  bool rough_ = false;                  // many columns want to join, or more than did
   bool exact_ = !options_.working_set;  // no light copies
   Packed<Light<C>> copies_;             // the working set, as light copies
   Packed<C> columns_;                   // or exactly

@@ -56,6 +56,19 @@ class Barrier {
 struct Team {
   int thread, threads;
   Barrier& barrier;
+
+  // chunk(c) for c in [0, count), each on one thread; all threads call this and leave it together.
+  template <class Chunk>
+  void each(std::int64_t count, Chunk&& chunk) const {
+    for (std::int64_t c = thread; c < count; c += threads) chunk(c);
+    barrier.wait();
+  }
+  // On one thread, while the others wait.
+  template <class Body>
+  void once(Body&& body) const {
+    if (thread == 0) body();
+    barrier.wait();
+  }
 };
 
 // Calls body(team) on `threads` threads, the caller being thread 0, waits for all, and returns how
