@@ -1,6 +1,6 @@
 """The figures in docs/decisions: each function prints those of one page.
 
-python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions]
+python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions | pathwise]
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 
 import numpy as np
+from families import FAMILIES
 from scipy.linalg import eigh_tridiagonal
 
 import shotgun
@@ -184,7 +185,26 @@ for n, d in ((200, 400), (1000, 1000), (2000, 3000)):
         subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
-PAGES = {f.__name__: f for f in (block, certificate, threads, lanczos, instructions)}
+def pathwise() -> None:
+    """One small lam, straight from x = 0 and by way of a larger lam; interleaved, least of 5."""
+    print("problem    straight  by way    epochs  (2 threads, ms)")
+    for name, ratio in (("S", 500), ("D", 100), ("S", 100), ("C", 100)):
+        A, y = FAMILIES[name]()
+        lam = shotgun.lambda_max(A, y) / ratio
+        starts = {"straight": np.zeros(A.shape[1]), "by way": None}  # who brings x0 is not led
+        best: dict[str, shotgun.Solution] = {}
+        for _ in range(5):
+            for way, x0 in starts.items():
+                fit = shotgun.solve(A, y, lam, x0=x0, n_threads=2, trace=True)
+                best[way] = min(best.get(way, fit), fit, key=lambda s: s.seconds)
+        ms = [f"{1e3 * best[way].seconds:.0f}" for way in starts]
+        epochs = " and ".join(str(best[way].n_epochs) for way in starts)
+        led = len({row["lam"] for row in best["by way"].trace}) > 1
+        note = "" if led else "  not crowded: both straight"
+        print(f"{name}/{ratio:<8} {ms[0]:>8}  {ms[1]:>6}  {epochs:>10}{note}")
+
+
+PAGES = {f.__name__: f for f in (block, certificate, threads, lanczos, instructions, pathwise)}
 
 if __name__ == "__main__":
     for page in sys.argv[1:] or PAGES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +100,31 @@ def test_the_trace_shows_the_grid_and_the_warm_start() -> None:
             np.abs(before.x).sum()
         )
         assert after.trace[0]["objective"] == pytest.approx(loss_and_penalty, rel=1e-12)
+
+
+def test_one_small_lam_is_approached_by_way_of_a_larger_one_where_columns_crowd() -> None:
+    data = make_data(60, 2000)
+    largest = shotgun.lambda_max(data.A, data.y)
+    fit = shotgun.solve(data.A, data.y, largest / 200, trace=True)
+    lams = list(dict.fromkeys(row["lam"] for row in fit.trace))
+    assert lams == pytest.approx([largest / 200, largest / 200**0.5])
+    assert fit.trace[-1]["lam"] == lams[0]
+    assert [row["round"] for row in fit.trace] == list(range(len(fit.trace)))
+    assert all(a["epoch"] <= b["epoch"] for a, b in itertools.pairwise(fit.trace))
+    straight = shotgun.solve(data.A, data.y, largest / 200, x0=np.zeros(2000), trace=True)
+    assert {row["lam"] for row in straight.trace} == {lams[0]}
+    assert abs(fit.objective - straight.objective) <= fit.gap + straight.gap
+    few = shotgun.solve(data.A, data.y, largest / 2, trace=True)
+    assert {row["lam"] for row in few.trace} == {largest / 2}
+
+
+def test_a_fit_may_be_stopped_on_its_way() -> None:
+    data = make_data(60, 2000)
+    lam = shotgun.lambda_max(data.A, data.y) / 200
+    fit = shotgun.solve(data.A, data.y, lam, callback=lambda row: row["lam"] > lam)
+    assert fit.status == "stopped"
+    assert fit.gap >= fit.objective - shotgun.solve(data.A, data.y, lam).objective
+    assert shotgun.solve(data.A, data.y, lam, max_epochs=2).status == "max_epochs"
 
 
 def test_a_path_costs_fewer_updates_than_its_cold_solves() -> None:

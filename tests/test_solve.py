@@ -576,7 +576,8 @@ def test_every_gap_of_the_trace_covers_its_error(working_set: bool) -> None:
         fit = shotgun.solve(data.A, data.y, lam, loss, working_set=working_set, trace=True)
         assert len(fit.trace) > 2
         for row in fit.trace:
-            assert row["gap"] >= row["objective"] - best - 1e-14 * best
+            if row["lam"] == lam:  # not one on the way
+                assert row["gap"] >= row["objective"] - best - 1e-14 * best
 
 
 def test_the_trace_is_empty_unless_asked_for() -> None:

@@ -33,7 +33,8 @@ class WorkingSet {
 
   Solution solve(std::span<const double> x0, const Callback& callback) {
     start(x0);
-    return descend(callback);
+    pathwise_ = x0.empty() && options_.working_set && L::quadratic;
+    return finish(descend(callback));
   }
 
   // One fit after the other, each from where the last one ended.
@@ -43,8 +44,9 @@ class WorkingSet {
     const double null_loss = point_.loss();
     std::vector<Solution> fits;
     for (const double lam : lams) {
+      begin();
       retune(lam, fits.empty() ? lam : fits.back().lam);
-      fits.push_back(descend(callback));
+      fits.push_back(finish(descend(callback)));
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -95,20 +97,49 @@ class WorkingSet {
     return (features_.norm2(j) == 0) & features_.penalty(j).silent_at_zero();
   }
 
-  Solution descend(const Callback& callback) {
+  Status descend(const Callback& callback) {
     for (;; ++row_.round) {
       timed(row_.scan, [&] { scan(); });
-      if (watch_.stopped()) return finish(reason());
+      if (watch_.stopped()) return reason();
       timed(row_.certify, [&] { certify(); });
-      if (report(callback)) return finish(Status::stopped);
-      if (converged()) return finish(Status::converged);
-      if (stalled()) return finish(Status::precision);
-      if (effort_.epochs >= options_.max_epochs) return finish(Status::max_epochs);
+      if (report(callback)) return Status::stopped;
+      if (converged()) return Status::converged;
+      if (stalled()) return Status::precision;
+      if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
+      if (std::exchange(pathwise_, false) && crowded()) {
+        if (approach(callback) == Status::stopped) return Status::stopped;
+        continue;
+      }
       timed(row_.screen, [&] { screen(); });
       timed(row_.select, [&] { select(); });
       timed(row_.pack, [&] { pack(); });
       timed(row_.shoot, [&] { shoot(); });
     }
+  }
+
+  // Far more columns than there are samples want to move, most for what others will explain.
+  bool crowded() const { return static_cast<std::int64_t>(near_.size()) > 2 * point_.rows(); }
+
+  // The paper's pathwise scheme: a rough fit at a larger lam on the way, to start the real one with
+  // the columns that matter.
+  Status approach(const Callback& callback) {
+    const double lam = features_.spec().lam, first = std::sqrt(lam * largest_lambda());
+    ++row_.round;
+    retune(first, first);
+    tol_ = std::max(options_.tol, 1e-2);
+    const Status status = descend(callback);
+    tol_ = options_.tol;
+    empty();
+    retune(lam, lam);
+    return status;
+  }
+
+  // Another fit: what the last one spent and told is not its own.
+  void begin() {
+    effort_.epochs = effort_.updates = 0;
+    row_ = {};
+    trace_.clear();
+    began_ = watch_.seconds();
   }
 
   // The same point, another lam: what is known of the columns stays, what was decided does not. The
@@ -126,10 +157,6 @@ class WorkingSet {
     lower_ = 0;
     gap_ = here_ = best_objective_ = best_gap_ = infinity;
     idle_rounds_ = 0;
-    effort_.epochs = effort_.updates = 0;
-    row_ = {};
-    trace_.clear();
-    began_ = watch_.seconds();
   }
 
   double largest_lambda() {
@@ -271,11 +298,11 @@ class WorkingSet {
   }
 
   // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
-  bool converged() const { return gap_ <= std::max(options_.tol * null_objective_, negligible_); }
+  bool converged() const { return gap_ <= std::max(tol_ * null_objective_, negligible_); }
   // No step lowers F any more: three rounds without progress in F or in the gap.
   bool stalled() {
     const double step =
-        std::max(0x1p-51 * std::abs(best_objective_), 1e-6 * options_.tol * null_objective_);
+        std::max(0x1p-51 * std::abs(best_objective_), 1e-6 * tol_ * null_objective_);
     const bool progress = point_.objective() < best_objective_ - step || gap_ < 0.9 * best_gap_;
     best_objective_ = std::min(best_objective_, point_.objective());
     best_gap_ = std::min(best_gap_, gap_);
@@ -409,7 +436,7 @@ class WorkingSet {
       const bool cheap = shot_work_ < scan_work_;
       const double better = whole ? 1e-3 : cheap ? 0.01 : 0.1;
       const double ambition = better * std::pow(0.1, idle_rounds_);
-      const double enough = 0.5 * std::pow(0.1, idle_rounds_) * options_.tol * null_objective_;
+      const double enough = 0.5 * std::pow(0.1, idle_rounds_) * tol_ * null_objective_;
       const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
       const std::int64_t most = std::min<std::int64_t>(rough_ ? 3 : options_.max_epochs,
                                                        options_.max_epochs - effort_.epochs);
@@ -484,13 +511,15 @@ class WorkingSet {
          gap_ = infinity;
   double lower_ = 0;  // no loss and no penalty is negative
   double best_objective_ = infinity, best_gap_ = infinity;
-  double began_ = 0;        // when this fit did
+  double began_ = 0;  // when this fit did
+  double tol_ = options_.tol;
   double expectation_ = 1;  // part of lam at which a column is expected to move
   double u_norm_ = 0;       // of u, in the norm of W^-1
   std::int64_t screened_ = 0;
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
   int idle_rounds_ = 0;
   bool certifiable_ = true, scanned_ = false;
+  bool pathwise_ = false;  // a larger lam may come first
   TraceRow row_;
   std::vector<TraceRow> trace_;
 };

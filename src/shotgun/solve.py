@@ -199,7 +199,8 @@ def solve(
     seed : int
         Of the random order.
     trace : bool
-        Record one row per round.
+        Record one row per round; its `lam` is a larger one on the way to the lam asked for, where
+        that is faster.
     callback : callable, optional
         Called with each row; returning True stops the fit.
 
