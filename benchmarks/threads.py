@@ -1,0 +1,56 @@
+"""What a second thread brings: wall time of fits to 1e-6 on 1 and 2 threads, phase by phase.
+
+    python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20]
+
+Interleaved, least of the repeats, for the whole fit and for each phase by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from problems import table
+
+import shotgun
+
+PHASES = ("scan", "certify", "screen", "select", "pack", "shoot")
+
+
+def spent(fit: shotgun.Solution) -> dict[str, float]:
+    """Seconds of the fit, of what comes before its first round, and of each phase."""
+    phases = {phase: sum(row[phase] for row in fit.trace) for phase in PHASES}
+    start = fit.trace[0]["seconds"] - sum(fit.trace[0][phase] for phase in PHASES)
+    return {"fit": fit.seconds, "start": start, **phases}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--rows", default="D/100,T/100,S/500,XL/20")
+    options = parser.parse_args()
+    rows = {row.name: row for row in table()}
+    for name in options.rows.split(","):
+        problem = rows[name].build()
+        least: dict[int, dict[str, float]] = {}
+        for _ in range(options.repeat):
+            for threads in (1, 2):
+                fit = shotgun.solve(
+                    problem.A,
+                    problem.y,
+                    float(problem.lams[0]),
+                    fit_intercept=problem.intercept,
+                    n_threads=threads,
+                    trace=True,
+                )
+                now = spent(fit)
+                before = least.setdefault(threads, now)
+                least[threads] = {part: min(now[part], before[part]) for part in now}
+        parts = (
+            f"{part} {1e3 * one:.1f} -> {1e3 * two:.1f} ({one / max(two, 1e-9):.2f} x)"
+            for part, one, two in zip(least[1], least[1].values(), least[2].values(), strict=True)
+        )
+        print(f"{name:8s} ms: " + ", ".join(parts), flush=True)
+
+
+if __name__ == "__main__":
+    main()
