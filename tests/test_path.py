@@ -114,8 +114,11 @@ def test_one_small_lam_is_approached_by_way_of_a_larger_one_where_columns_crowd(
     straight = shotgun.solve(data.A, data.y, largest / 200, x0=np.zeros(2000), trace=True)
     assert {row["lam"] for row in straight.trace} == {lams[0]}
     assert abs(fit.objective - straight.objective) <= fit.gap + straight.gap
-    few = shotgun.solve(data.A, data.y, largest / 2, trace=True)
-    assert {row["lam"] for row in few.trace} == {largest / 2}
+    for options in ({}, {"l2": 0.5}, {"bounds": (0.0, None)}):
+        few = shotgun.solve(data.A, data.y, largest / 2, trace=True, **options)
+        assert {row["lam"] for row in few.trace} == {largest / 2}
+    ridge = shotgun.solve(data.A, data.y, 0.0, l2=1.0, trace=True)
+    assert {row["lam"] for row in ridge.trace} == {0.0}
 
 
 def test_a_fit_may_be_stopped_on_its_way() -> None:

@@ -783,3 +783,33 @@ def test_a_deadline_holds_while_free_weights_are_fitted() -> None:
     fit = shotgun.solve(A, y, 1.0, penalty_factor=factor, deadline=0.05)
     assert fit.status == "deadline"
     assert fit.seconds < 0.5
+
+
+def test_a_column_that_is_nearly_constant_is_not_taken_for_one() -> None:
+    sign = np.where(np.arange(100_000) % 2, 1.0, -1.0)
+    A = (1e12 + sign)[:, None]
+    fit = shotgun.solve(A, sign, 1.0, fit_intercept=True)
+    assert fit.gap >= fit.objective - 1.0  # F* is just below 1
+    warm = shotgun.solve(A, sign, 1.0, fit_intercept=True, x0=[1.0])
+    assert warm.objective <= 1.0 + 1e-6
+
+
+def test_a_fit_that_has_no_time_to_look_at_a_keeps_x0() -> None:
+    data = make_data(1000, 2000)
+    lam = data.lam_max / 10
+    best = shotgun.solve(data.A, data.y, lam)
+    fit = shotgun.solve(data.A, data.y, lam, x0=best.x, deadline=0.0, n_threads=1)
+    assert fit.status == "deadline"
+    assert fit.objective <= best.objective * (1 + 1e-12)
+    assert fit.n_screened == 0
+
+
+@pytest.mark.parametrize(("size", "target"), [(1e98, 1e60), (1e-99, 1e-65)])
+def test_screening_is_safe_where_squares_leave_the_range(size: float, target: float) -> None:
+    data = make_data(100, 300)
+    lam = data.lam_max / 2
+    plain = shotgun.solve(data.A, data.y, lam, tol=1e-9)
+    fit = shotgun.solve(size * data.A, target * data.y, lam * size * target, tol=1e-9)
+    assert fit.status == "converged"
+    assert fit.objective / target**2 == pytest.approx(plain.objective, rel=1e-8)
+    assert fit.x * (size / target) == pytest.approx(plain.x, rel=1e-3, abs=1e-6)

@@ -43,7 +43,8 @@ class Scan {
   bool may_exceed(Column j, double limit, double scale = 1, double radius = 0) const {
     const double slack = limit - scale * std::abs(c_[at(j)]);
     const double reach = scale * drift_since(j) + radius;
-    return (slack < 0) | (reach * reach * features_.norm2(j) * (1 + 1e-10) > slack * slack);
+    // Squares that leave the range of double do not decide for "no".
+    return (slack < 0) | !(reach * reach * features_.norm2(j) * (1 + 1e-10) < slack * slack);
   }
 
   void move_to(std::vector<double> u) {

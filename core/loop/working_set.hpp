@@ -4,6 +4,7 @@
 #include "certify/screening.hpp"
 #include "engine/choose.hpp"
 #include "loop/scan.hpp"
+#include "loop/select.hpp"
 #include "loop/shoot.hpp"
 
 namespace shotgun {
@@ -92,9 +93,11 @@ class WorkingSet {
       return p.half_free() || (p.free() && !features_.held_free(j));
     });
   }
-  // It moves nothing, and its penalty wants it at zero.
+  // It moves nothing, and its penalty wants it at zero. (Centred to nothing is not nothing: what
+  // rounding leaves of such a column keeps its say. And what was never looked at is not known.)
   bool idle(Column j) const {
-    return (features_.norm2(j) == 0) & features_.penalty(j).silent_at_zero();
+    return (features_.norm2(j) == 0) & (features_.mean(j) == 0) &
+           features_.penalty(j).silent_at_zero() & !watch_.stopped();
   }
 
   Status descend(const Callback& callback) {
@@ -118,19 +121,27 @@ class WorkingSet {
   }
 
   // Far more columns than there are samples want to move, most for what others will explain.
-  bool crowded() const { return static_cast<std::int64_t>(near_.size()) > 2 * point_.rows(); }
+  bool crowded() const {
+    return std::ranges::count_if(near_, [&](Column j) {
+             return features_.penalty(j).violation(point_.x(j), scan_.c(j)) > 0;
+           }) > 2 * point_.rows();
+  }
 
   // The paper's pathwise scheme: a rough fit at a larger lam on the way, to start the real one with
   // the columns that matter.
   Status approach(const Callback& callback) {
-    const double lam = features_.spec().lam, first = std::sqrt(lam * largest_lambda());
+    const double lam = features_.spec().lam, lower = lower_;
+    const double first = std::sqrt(lam) * std::sqrt(largest_lambda());
     ++row_.round;
+    if (!(first > lam)) return Status::converged;
     retune(first, first);
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
     tol_ = options_.tol;
     empty();
+    exact_ = false;
     retune(lam, lam);
+    lower_ = lower;
     return status;
   }
 
@@ -334,59 +345,26 @@ class WorkingSet {
     screened_ += static_cast<std::int64_t>(before - active_.size());
   }
 
-  // Which columns join W: those that want to move most, as many as W has already (at first a number
-  // that the data suggest); and when few are left that want to, some that are close to it, which
-  // the next shot will turn. Everything at once where no working set is wanted, or where A is dense
-  // and tall and a scan costs as much as an epoch.
+  // Everything at once where no working set is wanted, or where A is dense and tall and a scan
+  // costs as much as an epoch.
   void select() {
-    struct Candidate {
-      double urgency;
-      Column j;
-    };
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
-    auto candidates = gather<Candidate>(options_.threads, static_cast<std::int64_t>(active_.size()),
-                                        [&](std::int64_t p, std::vector<Candidate>& out) {
-                                          const Column j = active_[static_cast<std::size_t>(p)];
-                                          if (in_working_set(j)) return;
-                                          const double urgency = urgency_of(j);
-                                          if (all || urgency > -infinity)
-                                            out.push_back({urgency, j});
-                                        });
-    if (!all) {
-      const auto count = [&](double least) {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            candidates, [&](const Candidate& c) { return c.urgency >= least; }));
-      };
-      const std::size_t moved = count(infinity), wanting = count(0.0);
-      const std::size_t size = static_cast<std::size_t>(working_set_size()) + moved;
-      const auto suggested = std::min(wanting / 8, static_cast<std::size_t>(point_.rows()) / 8);
-      const bool foreseen = row_.round == 0 && expectation_ < 1;  // by the strong rule
-      const std::size_t some = std::max({std::size_t{100}, suggested, size});
-      const std::size_t room = std::min(foreseen ? wanting : some, std::max(wanting, size / 8));
-      rough_ = wanting > std::max(moved, room) || 20 * (wanting - moved) > size;
-      if (const std::size_t most = std::max(moved, room); candidates.size() > most) {
-        std::ranges::nth_element(candidates, candidates.begin() + static_cast<std::ptrdiff_t>(most),
-                                 std::greater{}, &Candidate::urgency);
-        candidates.resize(most);
-      }
-    }
-    fresh_.clear();
-    for (const Candidate& candidate : candidates) fresh_.push_back(candidate.j);
-    std::sort(fresh_.begin(), fresh_.end());
-  }
-  // How much a weight outside W wants to move: infinitely if it has moved already or nothing holds
-  // it, else by its violation, or (negative) by what it lacks for one, per unit of the column;
-  // minus infinity if it lacks too much to matter.
-  double urgency_of(Column j) const {
-    const Penalty penalty = features_.penalty(j);
-    const double gradient = scan_.c(j);
-    if (point_.x(j) != 0 || !penalty.scalable()) return infinity;
-    const double excess = std::abs(gradient) - penalty.lam;
-    if (excess < -0.3 * penalty.lam || features_.norm2(j) <= 0) return -infinity;
-    const double violation = penalty.violation(penalty.clamp(0.0), gradient);
-    const bool expected = row_.round == 0 && excess >= (expectation_ - 1) * penalty.lam;
-    if (expected && violation == 0) return 1e-300;
-    return (violation > 0 ? violation : std::min(excess, -1e-300)) / std::sqrt(features_.norm2(j));
+    const double expectation = row_.round == 0 ? expectation_ : 1.0;
+    auto candidates = gather<Candidate>(
+        options_.threads, static_cast<std::int64_t>(active_.size()),
+        [&](std::int64_t p, std::vector<Candidate>& out) {
+          const Column j = active_[static_cast<std::size_t>(p)];
+          if (in_working_set(j)) return;
+          const double urge = all ? infinity
+                                  : urgency(features_.penalty(j), point_.x(j), scan_.c(j),
+                                            features_.norm2(j), expectation);
+          if (urge > -infinity) out.push_back({urge, j});
+        });
+    Choice choice =
+        choose_columns(std::move(candidates), static_cast<std::size_t>(working_set_size()),
+                       point_.rows(), expectation < 1);
+    fresh_ = std::move(choice.columns);
+    rough_ = !all && choice.rough;
   }
 
   bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
@@ -503,7 +481,7 @@ class WorkingSet {
   std::vector<Column> near_;            // of those, with a say in the gap
   std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
-  bool rough_ = false;                  // many columns want to join, or more than did
+  bool rough_ = false;                  // many more columns want to join
   bool exact_ = !options_.working_set;  // no light copies
   Packed<Light<C>> copies_;             // the working set, as light copies
   Packed<C> columns_;                   // or exactly

@@ -150,7 +150,8 @@ void keep_if(int threads, List& list, Keep&& keep) {
   auto to = list.begin();
   for (std::size_t b = 0; b < kept.size(); ++b) {
     const auto from = list.begin() + static_cast<std::ptrdiff_t>(b * block);
-    to = std::copy(from, from + static_cast<std::ptrdiff_t>(kept[b]), to);
+    const auto last = from + static_cast<std::ptrdiff_t>(kept[b]);
+    to = to == from ? last : std::copy(from, last, to);
   }
   list.erase(to, list.end());
 }

@@ -41,14 +41,14 @@ class Product {
 
   // At most `most` groups of columns, of as many non-zeros each.
   std::vector<Range> groups(std::int64_t most) const {
-    const double total = count_nonzeros(A_);
+    const double total = std::max(1.0, count_nonzeros(A_));
     std::vector<Range> all;
     double seen = 0;
     for (std::int64_t k = 0, first = 0; k < A_.count(); ++k) {
       seen += static_cast<double>(A_.nonzeros(k));
-      if (k + 1 < A_.count() &&
-          seen * static_cast<double>(most) < total * static_cast<double>(all.size() + 1))
-        continue;
+      const auto next = static_cast<double>(all.size() + 1);
+      const bool full = seen * static_cast<double>(most) >= total * next;
+      if (k + 1 < A_.count() && (!full || next == static_cast<double>(most))) continue;
       all.push_back({first, k + 1});
       first = k + 1;
     }

@@ -157,7 +157,8 @@ def solve(
     ----------
     A : array or sparse matrix of shape (n, d)
         float32 or float64; dense in C or Fortran order, scipy CSC or CSR with any index type.
-        Fortran order and CSC are read in place, the others are converted once. Never written to.
+        Fortran order and CSC are read in place (`indices` and `indptr` being of one type, int32 or
+        int64), the others are converted once. Never written to.
     y : array of shape (n,)
         Targets; for a classifying loss, any two values (the larger is the positive class).
     lam : float
@@ -202,7 +203,7 @@ def solve(
         Record one row per round; its `lam` is a larger one on the way to the lam asked for, where
         that is faster.
     callback : callable, optional
-        Called with each row; returning True stops the fit.
+        Called with each row, those on the way included; returning True stops the fit.
 
     Returns
     -------

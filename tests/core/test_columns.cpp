@@ -1,3 +1,6 @@
+#include <atomic>
+#include <bit>
+
 #include "support.hpp"
 
 using namespace testing;
@@ -121,4 +124,31 @@ TEST_CASE_TEMPLATE("a source scans the columns it was given, lends them, and pac
   check(dense);
   check(narrow);
   check(wide);
+}
+
+TEST_CASE("a survey adds up what it is told in the columns' order, on any number of threads") {
+  const auto A = random_matrix<double>(500, 4000, 0.1, 11);
+  const Doubles v = random_vector(A.n, 12);
+  DenseSource<double> dense(A.dense.data(), A.n, A.d, A.n);
+  CscSource<double, std::int32_t> sparse(A.values().data(), A.rows.data(), A.starts.data(), A.n,
+                                         A.d);
+  auto check = [&](auto& source) {
+    std::vector<std::uint64_t> bits;
+    for (int threads : {1, 2, 8}) {
+      Watch watch(nullptr, infinity);
+      Doubles squares(at(A.d)), dots(at(A.d));
+      std::atomic<int> told{0};
+      const double total = source.survey(threads, nullptr, v.data(), squares.data(), dots.data(),
+                                         watch, [&](Column first, Column last, const double* sums) {
+                                           ++told;
+                                           return std::accumulate(sums, sums + (last - first), 0.0);
+                                         });
+      CHECK(told > 1);
+      bits.push_back(std::bit_cast<std::uint64_t>(total));
+    }
+    CHECK(bits[1] == bits[0]);
+    CHECK(bits[2] == bits[0]);
+  };
+  check(dense);
+  check(sparse);
 }

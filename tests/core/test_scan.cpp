@@ -47,6 +47,11 @@ TEST_CASE("what a scan has not looked at again is known within its doubt") {
         for (Column j = 0; j < 30; ++j) {
           const double now = exact(e, j, scan.u(), features);
           CHECK(std::abs(scan.c(j) - now) <= scan.doubt(j) + 1e-10);
+          for (double radius : {0.0, 0.3, 2.0}) {
+            const double reach = 0.7 * std::abs(now) + radius * std::sqrt(features.norm2(j));
+            CHECK(scan.may_exceed(j, 0.999 * reach, 0.7, radius));
+            if (step == 0) CHECK(!scan.may_exceed(j, 1.001 * reach + 1e-9, 0.7, radius));
+          }
           if (step == 0) CHECK(scan.doubt(j) == 0);
         }
         scan.move_to(make_u(20 + step));
@@ -59,4 +64,21 @@ TEST_CASE("what a scan has not looked at again is known within its doubt") {
         }
       }
     }
+}
+
+TEST_CASE("a bound that leaves the range of double decides nothing") {
+  for (double size : {1e98, 1e-99}) {
+    Doubles values(100, size), u(100, 1e60 / size);
+    DenseSource<double> A(values.data(), 100, 1, 100);
+    const Doubles y(100);
+    const Samples samples{y, {}, {}};
+    Watch watch(nullptr, infinity);
+    PerColumn<double> dots;
+    const Features<DenseColumns<double>> features(A, samples, {}, false, false, u, dots, 1, watch);
+    const Scan<DenseColumns<double>> scan(A, features, samples, dots, u, 1, watch);
+    const double c = std::abs(scan.c(0)), norm = std::sqrt(features.norm2(0));
+    for (double radius : {1e62, 1e100, 1e-100})
+      for (double limit : {1.5 * c, c + 0.9 * radius * norm})
+        if (c + radius * norm > limit) CHECK(scan.may_exceed(0, limit, 1.0, radius));
+  }
 }
