@@ -119,6 +119,7 @@ def test_one_small_lam_is_approached_by_way_of_a_larger_one_where_columns_crowd(
         assert {row["lam"] for row in few.trace} == {largest / 2}
     ridge = shotgun.solve(data.A, data.y, 0.0, l2=1.0, trace=True)
     assert {row["lam"] for row in ridge.trace} == {0.0}
+    assert [row["round"] for row in ridge.trace] == list(range(len(ridge.trace)))
 
 
 def test_a_fit_may_be_stopped_on_its_way() -> None:

@@ -109,8 +109,8 @@ class WorkingSet {
       if (converged()) return Status::converged;
       if (stalled()) return Status::precision;
       if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
-      if (std::exchange(pathwise_, false) && crowded()) {
-        if (approach(callback) == Status::stopped) return Status::stopped;
+      if (const double first = std::exchange(pathwise_, false) ? larger_lambda() : 0; first > 0) {
+        if (approach(first, callback) == Status::stopped) return Status::stopped;
         continue;
       }
       timed(row_.screen, [&] { screen(); });
@@ -120,20 +120,20 @@ class WorkingSet {
     }
   }
 
-  // Far more columns than there are samples want to move, most for what others will explain.
-  bool crowded() const {
-    return std::ranges::count_if(near_, [&](Column j) {
-             return features_.penalty(j).violation(point_.x(j), scan_.c(j)) > 0;
-           }) > 2 * point_.rows();
+  // The paper's pathwise scheme: where far more columns than there are samples want to move, most
+  // for what others will explain, a rough fit at a larger lam comes first, so that the real one
+  // starts with the columns that matter. That lam, or 0 where there is no need for it.
+  double larger_lambda() {
+    const auto violating = std::ranges::count_if(near_, [&](Column j) {
+      return features_.penalty(j).violation(point_.x(j), scan_.c(j)) > 0;
+    });
+    if (violating <= 2 * point_.rows()) return 0;
+    const double lam = features_.spec().lam, first = std::sqrt(lam) * std::sqrt(largest_lambda());
+    return first > lam ? first : 0;
   }
-
-  // The paper's pathwise scheme: a rough fit at a larger lam on the way, to start the real one with
-  // the columns that matter.
-  Status approach(const Callback& callback) {
+  Status approach(double first, const Callback& callback) {
     const double lam = features_.spec().lam, lower = lower_;
-    const double first = std::sqrt(lam) * std::sqrt(largest_lambda());
     ++row_.round;
-    if (!(first > lam)) return Status::converged;
     retune(first, first);
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
