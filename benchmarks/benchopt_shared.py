@@ -1,4 +1,4 @@
-"""What the benchopt benchmarks `lasso` and `lasso_path` share, over the solvers of compare.py."""
+"""What the benchopt benchmarks share, over the solvers of compare.py."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from benchopt.stopping_criterion import SufficientProgressCriterion
 from families import FAMILIES, planted, text_like
 
 
-class LassoObjective(BaseObjective):
-    """1/2 ||A x + b - y||^2 + lam ||x||_1, summed over the lam of a path."""
+class L1Objective(BaseObjective):
+    """F of problems.py, summed over the lam of a path."""
 
+    loss = "squared"
     min_benchopt_version = "1.10"
     sampling_strategy = "tolerance"
     # some do not move over four orders of magnitude of their tolerance
@@ -25,9 +26,9 @@ class LassoObjective(BaseObjective):
         raise NotImplementedError
 
     def set_data(self, A: Any, y: np.ndarray) -> None:
-        largest = problems.lambda_max(A, y, self.fit_intercept)
+        largest = problems.lambda_max(A, y, self.fit_intercept, self.loss)
         lams = np.array(self.lams(largest))
-        self.problem = problems.Problem(A, y, lams, self.fit_intercept)
+        self.problem = problems.Problem(A, y, lams, self.fit_intercept, self.loss)
 
     def get_objective(self) -> dict[str, Any]:
         return {"problem": self.problem}
@@ -50,17 +51,17 @@ class SharedSolver(BaseSolver):
             module = solvers.load(self.name)
         except ImportError as error:
             return True, str(error)
-        why = solvers.refusal(module, len(problem.lams) > 1, problem.intercept)
+        why = solvers.refusal(module, problem)
         return bool(why), why or None
 
     def set_objective(self, problem: problems.Problem) -> None:
         self.problem = problem
         self.module = solvers.load(self.name)
-        self.container = solvers.prepare(self.module, problem.A, self.n_threads)
+        self.container = solvers.preparer(self.module)(problem.A)
 
     def warm_up(self) -> None:
         tiny = problems.tiny(self.problem)
-        container = solvers.prepare(self.module, tiny.A, self.n_threads)
+        container = solvers.preparer(self.module)(tiny.A)
         solvers.run(self.module, container, tiny, 1e-3, self.n_threads)
 
     def get_next(self, tolerance: float) -> float:
@@ -85,9 +86,11 @@ class FamilyDataset(BaseDataset):
 class TinyDataset(BaseDataset):
     """For trying things out."""
 
+    targets = staticmethod(planted)
+
     def get_data(self) -> dict[str, Any]:
         A = text_like(300, 1000, 20, seed=0)
-        return {"A": A, "y": planted(A, 20, 0.5, seed=1)}
+        return {"A": A, "y": self.targets(A, 20, 0.5, seed=1)}
 
 
 class RealDataset(BaseDataset):

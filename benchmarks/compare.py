@@ -36,7 +36,7 @@ import numpy as np
 import problems
 import report
 from problems import Goal, Problem, Row
-from solvers import OURS, SOLVERS
+from solvers import ELSEWHERE, OURS, SOLVERS
 
 import shotgun
 
@@ -115,8 +115,7 @@ class Race:
         problem = row.build()
         problems.save(problem, self.file)
         self.shape = (*problem.A.shape, int(getattr(problem.A, "nnz", problem.A.size)))
-        null = problem.y - problem.y.mean() if problem.intercept else problem.y
-        self.null = 0.5 * float(null @ null)
+        self.null = problems.null_objective(problem)
         self.best = reference(problem, max(options.threads), 5 * options.timeout)
         self.runs: list[Run] = []
         self.workers = {p: Worker(p, self.file) for p in set(options.pythons.values())}
@@ -196,6 +195,7 @@ class Race:
         return {
             "row": self.row.name,
             "real": self.row.real,
+            "loss": self.row.loss,
             "shape": self.shape,
             "F*": self.best.tolist(),
             "results": [self.result(*which) for which in self.contests()],
@@ -256,6 +256,7 @@ def reference(problem: Problem, threads: int, budget: float) -> np.ndarray:
             problem.A,
             problem.y,
             float(lam),
+            problem.loss,
             tol=1e-10,
             x0=x,
             n_threads=threads,
@@ -273,7 +274,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one fit")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
-    parser.add_argument("--adelie-python", default=os.environ.get("SHOTGUN_ADELIE_PYTHON"))
+    for solver in ELSEWHERE:
+        default = os.environ.get(f"SHOTGUN_{solver.upper().replace('-', '_')}_PYTHON")
+        parser.add_argument(f"--{solver}-python", default=default, dest=solver)
     options = parser.parse_args()
     options.threads = sorted(int(t) for t in options.threads.split(","))
     rows = {row.name: row for row in problems.table()}
@@ -281,10 +284,12 @@ def parse() -> argparse.Namespace:
     if unknown := [name for name in wanted if name not in rows]:
         parser.error(f"no row {unknown[0]}; there are {', '.join(rows)}")
     options.table = [rows[name] for name in wanted]
-    options.pythons = dict.fromkeys(SOLVERS, sys.executable) | {"adelie": options.adelie_python}
-    if options.adelie_python is None:
-        del options.pythons["adelie"]
-        print("adelie is left out: no --adelie-python (see benchmarks/README.md)")
+    options.pythons = dict.fromkeys(SOLVERS, sys.executable)
+    for solver in ELSEWHERE:
+        options.pythons[solver] = getattr(options, solver)
+        if options.pythons[solver] is None:
+            del options.pythons[solver]
+            print(f"{solver} is left out: no --{solver}-python (see benchmarks/README.md)")
     return options
 
 

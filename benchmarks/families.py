@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,12 @@ def planted(A: Any, k: int, noise: float, seed: int) -> np.ndarray:
     return z + noise * z.std() * rng.standard_normal(n)
 
 
+def labels(A: Any, k: int, noise: float, seed: int) -> np.ndarray:
+    """-1 and +1, as many of each: the halves of what `planted` gives."""
+    z = planted(A, k, noise, seed)
+    return np.where(z > np.median(z), 1.0, -1.0)
+
+
 def ar_gaussian(n: int, d: int, rho: float, seed: int, dtype: Any = np.float64) -> np.ndarray:
     """Gaussian rows whose neighbouring columns correlate by rho, Fortran order."""
     rng = np.random.default_rng(seed)
@@ -138,10 +145,29 @@ def compressed_imaging() -> Family:
     return A, planted(A, 800, 0.05, seed=10)
 
 
+def text_classes() -> Family:
+    A = text_like(18_000, 44_000, 75, seed=15)
+    return A, labels(A, 500, 0.5, seed=16)
+
+
+def dense_classes(dtype: Any = np.float64) -> Family:
+    A = ar_gaussian(50_000, 2_000, 0.5, seed=17, dtype=dtype)
+    return A, labels(A, 100, 0.5, seed=18)
+
+
+def wide_classes() -> Family:
+    A = ar_gaussian(200, 20_000, 0.5, seed=19)
+    return A, labels(A, 20, 0.5, seed=20)
+
+
 FAMILIES: dict[str, Callable[[], Family]] = {
     "S": sparse_text,
     "XL": bigrams,
     "D": dense_wide,
     "T": dense_tall,
     "C": compressed_imaging,
+    "LR": text_classes,
+    "Z": dense_classes,
+    "Z32": partial(dense_classes, np.float32),
+    "W": wide_classes,
 }

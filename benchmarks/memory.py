@@ -37,7 +37,9 @@ def measure(file: Path) -> dict[str, Any]:
     shotgun.solve([[1.0], [2.0]], [1.0, 2.0], 0.1)  # what is loaded once is not the fit's
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
     before = status("VmRSS")
-    fit = shotgun.solve(A, problem.y, lam, fit_intercept=problem.intercept, trace=True)
+    fit = shotgun.solve(
+        A, problem.y, lam, problem.loss, fit_intercept=problem.intercept, trace=True
+    )
     beyond = status("VmHWM") - before
     widest = max((row["working_set"] for row in fit.trace), default=0)
     return {

@@ -10,9 +10,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from solvers import OURS, SOLVERS
+from solvers import OTHER_LOSS, OURS, SOLVERS
 
-PACKAGES = ("shotgun-l1", "numpy", "scipy", "scikit-learn", "celer", "skglm", "python-glmnet")
+PACKAGES = (
+    "shotgun-l1",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "celer",
+    "skglm",
+    "python-glmnet",
+    "liblinear-official",
+    "snapml",
+    "xgboost",
+)
 
 
 def write(rows: list[dict[str, Any]], folder: Path) -> None:
@@ -28,7 +39,7 @@ def machine() -> dict[str, Any]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "versions": {name: installed(name) for name in (*PACKAGES, "xgboost")},
+        "versions": {name: installed(name) for name in PACKAGES},
     }
 
 
@@ -53,13 +64,20 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         f"{about['processor']}, {about['cores']} cores. Seconds; ratio = shotgun / best peer, below"
         " 1 is a win. Rules: `benchmarks/compare.py`.\n"
     )
-    solvers = [s for s in SOLVERS if s in rows[0]["results"][0]["seconds"]]
+    solvers = [s for s in SOLVERS if any(takes_part(s, row) for row in rows)]
     head = ["row", "target", "threads", "best peer", "ratio", *solvers]
     parts = ["# Shotgun and its peers\n", intro, "## Warm\n", head_lines(head)]
     parts += [cells(row, result, solvers) for row, result in results(rows, cold=False)]
     parts += ["", *means(rows), "", "## Cold: the first call of a process\n", head_lines(head)]
     parts += [cells(row, result, solvers) for row, result in results(rows, cold=True)]
     return "\n".join(parts) + "\n"
+
+
+def takes_part(solver: str, row: dict[str, Any]) -> bool:
+    """A solver that does not know the loss is no column by this row."""
+    result = row["results"][0]
+    known = result["notes"].get(solver) != OTHER_LOSS[row["loss"]]
+    return solver in result["seconds"] and known
 
 
 def results(rows: list[dict[str, Any]], cold: bool) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -87,16 +105,21 @@ def means(rows: list[dict[str, Any]]) -> list[str]:
     """Geometric means over the real data, where everyone took part."""
     said = []
     real = [(row, r) for row, r in results(rows, cold=False) if row["real"]]
-    for key in sorted({(r["goal"], r["threads"]) for _, r in real}):
-        group = [r["ratio"] for _, r in real if (r["goal"], r["threads"]) == key]
+    for key in sorted({kind(*pair) for pair in real}):
+        loss, goal, threads = key
+        group = [pair[1]["ratio"] for pair in real if kind(*pair) == key]
         ratios = [ratio for ratio in group if ratio is not None]
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             said.append(
-                f"Real data at {key[0]}, {key[1]} threads: geometric mean {mean:.2f},"
+                f"Real data, {loss} loss at {goal}, {threads} threads: geometric mean {mean:.2f},"
                 f" worst {max(ratios):.2f}, {len(ratios)} of {len(group)} rows."
             )
     return said
+
+
+def kind(row: dict[str, Any], result: dict[str, Any]) -> tuple[str, str, int]:
+    return row["loss"], result["goal"], result["threads"]
 
 
 def line(row: dict[str, Any]) -> str:

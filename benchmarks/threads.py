@@ -38,6 +38,7 @@ def main() -> None:
                     problem.A,
                     problem.y,
                     float(problem.lams[0]),
+                    problem.loss,
                     fit_intercept=problem.intercept,
                     n_threads=threads,
                     trace=True,

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,40 +30,39 @@ class Desk:
         self.problem = problem
         self.tiny = problems.tiny(problem)
         self.rows_first = getattr(problem.A, "format", "") == "csr"
-        self.containers: dict[tuple[str, int], Any] = {}
+        self.containers: dict[Callable[[Any], Any], Any] = {}
         self.warmed: set[str] = set()
 
     def warm_up(self, name: str, threads: int) -> None:
         if name not in self.warmed:
             solver = solvers.load(name)
-            container = solvers.prepare(solver, self.tiny.A, threads)
+            container = solvers.preparer(solver)(self.tiny.A)
             solvers.run(solver, container, self.tiny, 1e-3, threads)
             self.warmed.add(name)
 
-    def container(self, name: str, threads: int) -> Any:
-        """A as the solver reads it, kept; but from rows everyone converts, every time."""
-        key = (name, threads)
-        made = self.containers.get(key)
-        if made is None:
-            made = solvers.prepare(solvers.load(name), self.problem.A, threads)
-            if not self.rows_first:
-                self.containers[key] = made
-        return made
+    def container(self, name: str) -> Any:
+        """A as the solver reads it, kept and shared; from rows everyone converts, every time."""
+        prepare = solvers.preparer(solvers.load(name))
+        if self.rows_first:
+            return prepare(self.problem.A)
+        if prepare not in self.containers:
+            self.containers[prepare] = prepare(self.problem.A)
+        return self.containers[prepare]
 
     def handle(self, solver: str, tol: float, threads: int, gap: bool, warm: bool) -> Any:
         """The messages of one request."""
         module = solvers.load(solver)
-        if why := solvers.refusal(module, len(self.problem.lams) > 1, self.problem.intercept):
+        if why := solvers.refusal(module, self.problem):
             yield {"refused": why}
             return
         if warm:
             self.warm_up(solver, threads)
         if not self.rows_first:
-            self.container(solver, threads)
+            self.container(solver)
         yield {"started": True}
         with threadpool_limits(threads):
             begin = time.perf_counter()
-            A = self.container(solver, threads)
+            A = self.container(solver)
             X, b = solvers.run(module, A, self.problem, tol, threads)
             seconds = time.perf_counter() - begin
         yield {"seconds": seconds}

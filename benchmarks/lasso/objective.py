@@ -1,7 +1,7 @@
-from benchmark_utils import LassoObjective
+from benchmark_utils import L1Objective
 
 
-class Objective(LassoObjective):
+class Objective(L1Objective):
     """One lam, as a fraction of the largest that matters."""
 
     name = "Lasso"

@@ -1,8 +1,8 @@
-from benchmark_utils import LassoObjective
+from benchmark_utils import L1Objective
 from problems import grid
 
 
-class Objective(LassoObjective):
+class Objective(L1Objective):
     """A hundred lam, down to a thousandth of the largest that matters."""
 
     name = "Lasso path"

@@ -7,10 +7,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchopt_shared import (
     FamilyDataset,
-    LassoObjective,
+    L1Objective,
     RealDataset,
     SharedSolver,
     TinyDataset,
 )
 
-__all__ = ["FamilyDataset", "LassoObjective", "RealDataset", "SharedSolver", "TinyDataset"]
+__all__ = ["FamilyDataset", "L1Objective", "RealDataset", "SharedSolver", "TinyDataset"]

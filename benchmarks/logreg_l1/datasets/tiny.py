@@ -1,0 +1,7 @@
+from benchmark_utils import TinyDataset
+from families import labels
+
+
+class Dataset(TinyDataset):
+    name = "tiny"
+    targets = staticmethod(labels)

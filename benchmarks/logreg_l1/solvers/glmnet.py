@@ -1,0 +1,1 @@
+../../lasso/solvers/glmnet.py
