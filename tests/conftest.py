@@ -14,6 +14,9 @@ import scipy.sparse as sp
 from hypothesis import settings
 from numpy.typing import NDArray
 
+pytest.register_assert_rewrite("reference")
+from reference import CLASSES, loss_slopes  # noqa: E402
+
 # The same examples in every run, so that a red run is red again; HYPOTHESIS_PROFILE=explore draws
 # new ones each time.
 settings.register_profile("same", derandomize=True, database=None)
@@ -85,14 +88,15 @@ class Data:
 
     @property
     def lam_max(self) -> float:
-        gradient = self.y if self.loss == "squared" else self.y / 2
+        gradient, _ = loss_slopes(self.loss, np.zeros(len(self.y)), self.y)
         return float(np.abs(self.A.T @ gradient).max())
 
 
 def make_data(
     n: int, d: int, loss: str = "squared", *, seed: int = 0, density: float = 1.0, rank: int = 0
 ) -> Data:
-    """Columns of unequal norms (correlated if rank > 0), a sparse truth, noise or noisy classes."""
+    """Columns of unequal norms (correlated if rank > 0), a sparse truth, and what the loss is for:
+    noise, noisy classes, noise with a few gross errors, counts."""
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
     if rank:
@@ -101,7 +105,14 @@ def make_data(
         A *= rng.random((n, d)) < density
     truth = np.where(rng.random(d) < 0.3, rng.standard_normal(d), 0.0)
     score = A @ truth + 0.5 * rng.standard_normal(n)
-    y = score + 0.3 if loss == "squared" else np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0)
+    if loss in CLASSES:
+        y = np.where(score + rng.logistic(size=n) > 0, 1.0, -1.0)
+    elif loss == "poisson":
+        y = rng.poisson(np.exp(np.minimum(score / 2, 3.0))).astype(float)
+    else:
+        y = score + 0.3
+    if loss == "huber":
+        y[::9] += 20 * rng.standard_normal(len(y[::9]))
     return Data(np.asfortranarray(A), y, loss)
 
 
@@ -109,3 +120,84 @@ def make_data(
 def random_data() -> Callable[..., Data]:
     """Maker of a random problem: (n, d, loss, seed=, density=, rank=)."""
     return make_data
+
+
+# Everything that F may have in it, for N samples and D features.
+
+N, D = 40, 12
+
+
+def weights(n: int = N) -> Any:
+    """Unequal sample weights, some of them zero."""
+    w = np.random.default_rng(1).uniform(0.2, 3.0, n)
+    w[::7] = 0.0
+    return w
+
+
+def offset(n: int = N) -> Any:
+    return np.random.default_rng(2).normal(0.0, 0.5, n)
+
+
+def factors(d: int = D) -> Any:
+    """Free, excluded and unequally penalised features."""
+    pf = np.random.default_rng(3).uniform(0.3, 2.0, d)
+    pf[[1, 6]] = 0.0
+    pf[[2, d - 1]] = np.inf
+    return pf
+
+
+def box(d: int = D) -> Any:
+    """Bounds of every kind: none, one side, both, a fixed value, zero outside."""
+    lo, hi = np.full(d, -np.inf), np.full(d, np.inf)
+    lo[0], hi[3] = -0.1, 0.1
+    lo[4], hi[4] = -0.2, 0.3
+    lo[5], hi[5] = 0.05, 0.4
+    lo[7] = hi[7] = -0.15
+    return lo, hi
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "intercept": {"fit_intercept": True},
+    "weights": {"weights": weights()},
+    "offset": {"offset": offset()},
+    "factors": {"penalty_factor": factors()},
+    "l2": {"l2": 3.0},
+    "nonnegative": {"bounds": (0.0, None)},
+    "narrow": {"bounds": (-0.2, 0.3)},
+    "box": {"bounds": box()},
+    "standardize": {"standardize": True},
+    "standardize, intercept": {"standardize": True, "fit_intercept": True},
+    "intercept, weights": {"fit_intercept": True, "weights": weights()},
+    "intercept, offset": {"fit_intercept": True, "offset": offset()},
+    "intercept, factors": {"fit_intercept": True, "penalty_factor": factors()},
+    "intercept, box": {"fit_intercept": True, "bounds": box()},
+    "factors, l2": {"penalty_factor": factors(), "l2": 1.0},
+    "factors, narrow": {"penalty_factor": factors(), "bounds": (-0.2, 0.3)},
+    "weights, standardize": {"weights": weights(), "standardize": True},
+    "everything": {
+        "fit_intercept": True,
+        "standardize": True,
+        "weights": weights(),
+        "offset": offset(),
+        "penalty_factor": factors(),
+        "l2": 0.5,
+        "bounds": (-0.25, 0.5),
+    },
+    "everything unbounded": {
+        "fit_intercept": True,
+        "standardize": True,
+        "weights": weights(),
+        "offset": offset(),
+        "penalty_factor": factors(),
+    },
+}
+
+
+def half_free(options: Any) -> bool:
+    """A feature without penalty and bounded on one side only: no scaling makes a dual feasible."""
+    if "penalty_factor" not in options or "bounds" not in options:
+        return False
+    lo, hi = (np.broadcast_to(b, D) for b in options["bounds"])
+    free = options["penalty_factor"] == 0
+    return bool((free & (np.isfinite(lo) != np.isfinite(hi))).any())

@@ -8,13 +8,49 @@ move. The answer is accepted on the optimality conditions alone, which `violatio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+
+CLASSES = ("logistic", "squared_hinge")
+
+
+def loss_values(loss: str, z: Any, y: Any, delta: float = 1.35) -> Any:
+    """L(z, y) in the precision of z, straight from its definition."""
+    if loss == "squared":
+        return (z - y) ** 2 / 2
+    if loss == "logistic":
+        return np.logaddexp(0 * z, -y * z)
+    if loss == "squared_hinge":
+        return np.maximum(0, 1 - y * z) ** 2
+    if loss == "huber":
+        r = np.abs(z - y)
+        return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2))
+    with np.errstate(over="ignore"):  # a step too long is infinitely bad
+        rate, count = np.exp(z), np.where(y > 0, y, 1).astype(z.dtype)
+    return rate - y * z + np.where(y > 0, count * np.log(count) - count, 0)
+
+
+def loss_slopes(loss: str, z: Any, y: Any, delta: float = 1.35) -> tuple[Any, Any]:
+    """dL/dz and d2L/dz2; of the latter a little also where there is none."""
+    if loss == "squared":
+        return z - y, np.ones_like(z)
+    if loss == "logistic":
+        p = 0.5 * (1 + np.tanh(-y * z / 2))
+        return -y * p, p * (1 - p)
+    if loss == "squared_hinge":
+        lack = np.maximum(0, 1 - y * z)
+        return -2 * y * lack, np.where(lack > 0, 2.0, 1e-3)
+    if loss == "huber":
+        inside = np.clip(z - y, -delta, delta)
+        return inside, np.where(inside == z - y, 1.0, 1e-3)
+    return np.exp(z) - y, np.exp(z)
 
 
 @dataclass
@@ -24,6 +60,7 @@ class Reference:
     A: Vector
     y: Vector
     loss: str
+    delta: float
     lam: Vector
     l2: Vector
     lo: Vector
@@ -43,6 +80,7 @@ class Reference:
         lam: float,
         loss: str = "squared",
         *,
+        delta: float = 1.35,
         fit_intercept: bool = False,
         standardize: bool = False,
         weights: Any = None,
@@ -54,7 +92,7 @@ class Reference:
         A = np.asarray(A.toarray() if sp.issparse(A) else A, dtype=np.float64)
         n, d = A.shape
         y = np.asarray(y)
-        if loss == "logistic":
+        if loss in CLASSES:
             y = np.where(y == np.unique(y)[1], 1.0, -1.0)
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         factor = np.ones(d) if penalty_factor is None else np.asarray(penalty_factor, float)
@@ -77,6 +115,7 @@ class Reference:
             A=np.hstack(columns),
             y=y.astype(np.float64),
             loss=loss,
+            delta=delta,
             lam=more(lam_j, 0.0),
             l2=more(np.full(d, l2), 0.0),
             lo=more(lo * scale, -np.inf),
@@ -102,10 +141,7 @@ class Reference:
     def objective(self, v: Vector) -> float:
         """F, in extended precision."""
         z = self.A.astype(np.longdouble) @ v.astype(np.longdouble) + self.offset
-        if self.loss == "squared":
-            losses = (z - self.y) ** 2 / 2
-        else:
-            losses = np.logaddexp(np.longdouble(0), -self.y * z)
+        losses = loss_values(self.loss, z, self.y, self.delta)
         on = v != 0
         penalty = (
             np.sum(self.lam[on] * np.abs(v[on]))
@@ -116,11 +152,7 @@ class Reference:
     def derivatives(self, v: Vector) -> tuple[Vector, Vector]:
         """Gradient and Hessian of the smooth part."""
         z = self.A @ v + self.offset
-        if self.loss == "squared":
-            g, h = z - self.y, np.ones_like(z)
-        else:
-            p = 0.5 * (1 + np.tanh(-self.y * z / 2))
-            g, h = -self.y * p, p * (1 - p)
+        g, h = loss_slopes(self.loss, z, self.y, self.delta)
         H = self.A.T @ ((self.weights * h)[:, None] * self.A) + np.diag(self.l2)
         return self.A.T @ (self.weights * g) + self.l2 * v, H
 
@@ -140,6 +172,16 @@ class Reference:
             held[-1] = False
         at = np.clip(0.0, self.lo, self.hi)
         return self._minimise(np.where(held, at, self.lo), np.where(held, at, self.hi), at)
+
+    @cached_property
+    def least(self) -> float:
+        """F*."""
+        return self.objective(self.solve())
+
+    @cached_property
+    def at_null(self) -> float:
+        """F0."""
+        return self.objective(self.null())
 
     def solve(self) -> Vector:
         return self._minimise(self.lo, self.hi, np.clip(0.0, self.lo, self.hi))
@@ -202,3 +244,21 @@ class Reference:
             return None
         gradient = g + H @ (best - v)
         return best if self.violation(best, gradient) <= 1e-12 * (1 + np.abs(g).max()) else None
+
+
+def assert_optimal(fit: Any, reference: Reference, tol: float) -> None:
+    """x is feasible, F is what F(x) is, within tol of the minimum, and the gap covers the rest."""
+    best = reference.least
+    v = reference.inner(fit.x, fit.intercept)
+    rounding = 1e-12 * (1 + abs(best))
+    assert (v >= reference.lo - rounding).all()
+    assert (v <= reference.hi + rounding).all()
+    if not reference.intercept:
+        assert fit.intercept == pytest.approx(-reference.mean @ fit.x, abs=rounding)
+    here = reference.objective(v)
+    assert fit.objective == pytest.approx(here, abs=rounding)
+    assert fit.status == "converged"
+    assert fit.gap <= fit.tolerance
+    assert here - best >= -rounding
+    assert fit.gap >= here - best - 1e-14 * (1 + abs(best))
+    assert fit.tolerance == pytest.approx(tol * reference.at_null, rel=1e-6)

@@ -13,7 +13,7 @@ import shotgun
 from conftest import make_data
 from reference import Reference
 
-DETERMINISTIC = ("shooting", "bundle", "block", "newton", "auto")
+DETERMINISTIC = ("shooting", "bundle", "block", "newton", "shooting_cdn", "shotgun_cdn", "auto")
 ENGINES = (*DETERMINISTIC, "asynchronous")
 PHASES = ("scan", "certify", "screen", "select", "pack", "shoot")
 
@@ -310,7 +310,8 @@ def test_block_of_all_columns_solves_a_small_problem_in_a_few_epochs() -> None:
         (False, 0.0, "squared", False, "block"),
         (False, 5.0, "squared", False, "newton"),  # all columns share a direction,
         (False, 5.0, "squared", True, "block"),  # unless the intercept takes it away
-        (False, 0.0, "logistic", False, "newton"),
+        (False, 0.0, "logistic", False, "block"),
+        (False, 5.0, "logistic", False, "newton"),
         (True, 0.0, "squared", False, "newton"),
     ],
 )

@@ -12,96 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shotgun
-from conftest import Data, make_data
-from reference import Reference
+from conftest import OPTIONS, D, Data, N, half_free, make_data, offset, weights
+from reference import Reference, assert_optimal
 
-ENGINES = ("shooting", "bundle", "block", "newton", "asynchronous", "auto")
-N, D = 40, 12
-
-
-def weights(n: int = N) -> Any:
-    """Unequal sample weights, some of them zero."""
-    w = np.random.default_rng(1).uniform(0.2, 3.0, n)
-    w[::7] = 0.0
-    return w
-
-
-def offset(n: int = N) -> Any:
-    return np.random.default_rng(2).normal(0.0, 0.5, n)
-
-
-def factors(d: int = D) -> Any:
-    """Free, excluded and unequally penalised features."""
-    pf = np.random.default_rng(3).uniform(0.3, 2.0, d)
-    pf[[1, 6]] = 0.0
-    pf[[2, d - 1]] = np.inf
-    return pf
-
-
-def box(d: int = D) -> Any:
-    """Bounds of every kind: none, one side, both, a fixed value, zero outside."""
-    lo, hi = np.full(d, -np.inf), np.full(d, np.inf)
-    lo[0], hi[3] = -0.1, 0.1
-    lo[4], hi[4] = -0.2, 0.3
-    lo[5], hi[5] = 0.05, 0.4
-    lo[7] = hi[7] = -0.15
-    return lo, hi
-
-
-OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "intercept": {"fit_intercept": True},
-    "weights": {"weights": weights()},
-    "offset": {"offset": offset()},
-    "factors": {"penalty_factor": factors()},
-    "l2": {"l2": 3.0},
-    "nonnegative": {"bounds": (0.0, None)},
-    "narrow": {"bounds": (-0.2, 0.3)},
-    "box": {"bounds": box()},
-    "standardize": {"standardize": True},
-    "standardize, intercept": {"standardize": True, "fit_intercept": True},
-    "intercept, weights": {"fit_intercept": True, "weights": weights()},
-    "intercept, offset": {"fit_intercept": True, "offset": offset()},
-    "intercept, factors": {"fit_intercept": True, "penalty_factor": factors()},
-    "intercept, box": {"fit_intercept": True, "bounds": box()},
-    "factors, l2": {"penalty_factor": factors(), "l2": 1.0},
-    "factors, narrow": {"penalty_factor": factors(), "bounds": (-0.2, 0.3)},
-    "weights, standardize": {"weights": weights(), "standardize": True},
-    "everything": {
-        "fit_intercept": True,
-        "standardize": True,
-        "weights": weights(),
-        "offset": offset(),
-        "penalty_factor": factors(),
-        "l2": 0.5,
-        "bounds": (-0.25, 0.5),
-    },
-    "everything unbounded": {
-        "fit_intercept": True,
-        "standardize": True,
-        "weights": weights(),
-        "offset": offset(),
-        "penalty_factor": factors(),
-    },
-}
-
-
-def assert_optimal(fit: Any, reference: Reference, tol: float) -> None:
-    """x is feasible, F is what F(x) is, within tol of the minimum, and the gap covers the rest."""
-    best = reference.objective(reference.solve())
-    v = reference.inner(fit.x, fit.intercept)
-    rounding = 1e-12 * (1 + abs(best))
-    assert (v >= reference.lo - rounding).all()
-    assert (v <= reference.hi + rounding).all()
-    if not reference.intercept:
-        assert fit.intercept == pytest.approx(-reference.mean @ fit.x, abs=rounding)
-    here = reference.objective(v)
-    assert fit.objective == pytest.approx(here, abs=rounding)
-    assert fit.status == "converged"
-    assert fit.gap <= fit.tolerance
-    assert here - best >= -rounding
-    assert fit.gap >= here - best - 1e-14 * (1 + abs(best))
-    assert fit.tolerance == pytest.approx(tol * reference.objective(reference.null()), rel=1e-6)
+ENGINES = (
+    "shooting",
+    "bundle",
+    "block",
+    "newton",
+    "asynchronous",
+    "shooting_cdn",
+    "shotgun_cdn",
+    "auto",
+)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -120,15 +43,6 @@ def test_the_minimum_is_found_and_the_gap_covers_the_error(
         )
         assert_optimal(fit, Reference.of(data.A, data.y, lam, loss, **options), 1e-7)
         assert fit.certificate == ("gradient" if half_free(options) else "gap")
-
-
-def half_free(options: Any) -> bool:
-    """A feature without penalty and bounded on one side only: no scaling makes a dual feasible."""
-    if "penalty_factor" not in options or "bounds" not in options:
-        return False
-    lo, hi = (np.broadcast_to(b, D) for b in options["bounds"])
-    free = options["penalty_factor"] == 0
-    return bool((free & (np.isfinite(lo) != np.isfinite(hi))).any())
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -121,20 +121,38 @@ nb::object fortran(Matrix<T> a, int threads) {
   return own(std::move(out), static_cast<std::size_t>(n * d));
 }
 
+// Calls body with every loss there is.
+template <class Body>
+void each_loss(Body&& body) {
+  [&]<class... L>(std::variant<L...>*) { (body(L{}), ...); }(static_cast<AnyLoss*>(nullptr));
+}
+
 // A problem as Python states it: the arrays that it points to live as long as this does.
 struct Statement {
   std::optional<Doubles> y, weights, offset, factor, lo, hi;
   double lam = 0, l2 = 0;
   std::string loss = "squared";
+  double delta = 0;  // of the Huber loss
   bool intercept = false, standardize = false;
 
   Problem of(Design& design) const {
     return {design.source,
-            loss == "logistic" ? LossKind::logistic : LossKind::squared,
+            named_loss(),
             Samples{view(y), view(weights), view(offset)},
             PenaltySpec{lam, l2, {1.0, view(factor)}, {-infinity, view(lo)}, {infinity, view(hi)}},
             intercept,
             standardize};
+  }
+
+ private:
+  AnyLoss named_loss() const {
+    AnyLoss found;
+    each_loss([&](auto made) {
+      if (made.name != loss) return;
+      if constexpr (requires { made.delta; }) made.delta = delta;
+      found = made;
+    });
+    return found;
   }
 };
 
@@ -211,7 +229,18 @@ NB_MODULE(_core, m) {
       .value("bundle", Engine::bundle)
       .value("block", Engine::block)
       .value("newton", Engine::newton)
-      .value("asynchronous", Engine::asynchronous);
+      .value("asynchronous", Engine::asynchronous)
+      .value("shooting_cdn", Engine::shooting_cdn)
+      .value("shotgun_cdn", Engine::shotgun_cdn);
+  nb::enum_<Targets>(m, "Targets")
+      .value("numbers", Targets::numbers)
+      .value("classes", Targets::classes)
+      .value("counts", Targets::counts);
+  m.def("losses", [] {
+    nb::dict all;
+    each_loss([&](auto loss) { all[std::string(loss.name).c_str()] = loss.targets; });
+    return all;
+  });
   nb::enum_<Status>(m, "Status")
       .value("converged", Status::converged)
       .value("max_epochs", Status::max_epochs)
@@ -241,6 +270,7 @@ NB_MODULE(_core, m) {
       .def_rw("lam", &Statement::lam)
       .def_rw("l2", &Statement::l2)
       .def_rw("loss", &Statement::loss)
+      .def_rw("delta", &Statement::delta)
       .def_rw("intercept", &Statement::intercept)
       .def_rw("standardize", &Statement::standardize);
   nb::class_<Grid>(m, "Grid")
@@ -251,6 +281,7 @@ NB_MODULE(_core, m) {
       .def_rw("deviance", &Grid::deviance);
   nb::class_<TraceRow>(m, "TraceRow")
       .def_ro("lam", &TraceRow::lam)
+      .def_ro("samples", &TraceRow::samples)
       .def_ro("round", &TraceRow::round)
       .def_ro("epoch", &TraceRow::epochs)
       .def_ro("updates", &TraceRow::updates)

@@ -119,30 +119,39 @@ class Block {
   std::int64_t size(std::int64_t b) const { return std::min(P_, model_.A.count() - first(b)); }
   double* gram(std::int64_t b) { return gram_.data() + first(b) * P_; }
 
-  // a~_k'Ha~_l for the columns of one block.
+  // a~_k'Ha~_l for the columns of one block: dense ones a few rows at a time, which stay in cache.
   void fill_gram(std::int64_t b) {
     const std::int64_t k0 = first(b), count = size(b), n = model_.A.rows();
+    const std::int64_t step = C::dense ? 2048 : n;
     std::vector<double> column(static_cast<std::size_t>(n));
-    double* Q = gram(b);
-    std::vector<std::int64_t> list;
-    for (std::int64_t k = 0; k < count; ++k) {
-      const double one = 1.0;
-      list.push_back(k0 + k);
-      model_.A.add_axpys({&list.back(), 1}, &one, model_.h, column.data(), {0, n});
-      double* row = Q + k * P_;
-      std::fill_n(row, P_, 0.0);
-      model_.A.add_dots(list, column.data(), row, {0, n});
-      const Coordinate& c = coordinate(k0 + k);
-      for (std::int64_t l = 0; l <= k; ++l) {
-        const Coordinate& e = coordinate(k0 + l);
-        row[l] = c.inv_scale * e.inv_scale *
-                 (row[l] - c.mean * e.sum_h(model_.total_h) - e.mean * c.slope);
-        Q[l * P_ + k] = row[l];
-      }
-      row[k] = c.beta;
-      model_.A.visit(k0 + k, {0, n},
-                     [&](Row i, double) { column[static_cast<std::size_t>(i)] = 0; });
+    std::vector<std::int64_t> list(static_cast<std::size_t>(count));
+    std::iota(list.begin(), list.end(), k0);
+    std::fill_n(gram(b), count * P_, 0.0);
+    for (std::int64_t i = 0; i < n; i += step)
+      for (std::int64_t k = 0; k < count; ++k)
+        add_gram_row(b, k, list, {i, std::min(n, i + step)}, column);
+    for (std::int64_t k = 0; k < count; ++k) centre_gram_row(b, k);
+  }
+  // Adds sum_i h_i a_ik a_il over some rows for all l <= k; `column` is zero before and after.
+  void add_gram_row(std::int64_t b, std::int64_t k, std::span<const std::int64_t> list, Range rows,
+                    std::vector<double>& column) {
+    const double one = 1.0;
+    const std::int64_t which = list[static_cast<std::size_t>(k)];
+    model_.A.add_axpys({&which, 1}, &one, model_.h, column.data(), rows);
+    model_.A.add_dots(list.first(static_cast<std::size_t>(k + 1)), column.data(), gram(b) + k * P_,
+                      rows);
+    model_.A.visit(which, rows, [&](Row i, double) { column[static_cast<std::size_t>(i)] = 0; });
+  }
+  void centre_gram_row(std::int64_t b, std::int64_t k) {
+    double *Q = gram(b), *row = Q + k * P_;
+    const Coordinate& c = coordinate(first(b) + k);
+    for (std::int64_t l = 0; l <= k; ++l) {
+      const Coordinate& e = coordinate(first(b) + l);
+      row[l] = c.inv_scale * e.inv_scale *
+               (row[l] - c.mean * e.sum_h(model_.total_h) - e.mean * c.slope);
+      Q[l * P_ + k] = row[l];
     }
+    row[k] = c.beta;
   }
 
   // A few columns at a time through all of a thread's rows, as memory is read fastest in long

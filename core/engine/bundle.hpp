@@ -72,12 +72,12 @@ class TouchedRows {
   std::vector<unsigned char> seen_;
 };
 
-template <class Model>
+template <class Model, class Visits>
 class Bundle {
  public:
   using C = typename Model::Cols;
 
-  Bundle(Model& model, Order& order, const Guard<C>& guard, int threads)
+  Bundle(Model& model, Visits& order, const Guard<C>& guard, int threads)
       : model_(model),
         order_(order),
         guard_(guard),
@@ -89,8 +89,7 @@ class Bundle {
   }
 
   std::int64_t P() const { return guard_.P(); }
-  // Epochs without progress after which there is none to be made.
-  static std::int64_t patience() { return 1; }
+  static std::int64_t patience() { return Visits::patience(); }
   static bool ready() { return true; }
   static bool uses_rho() { return true; }
   static bool gradual() { return true; }
@@ -174,9 +173,8 @@ class Bundle {
       const double promised = slope + penalty_change(moves, model_.coordinates, 1.0);
       return backtrack(promised, [&](double step) {
         return penalty_change(moves, model_.coordinates, step) +
-               reduce(team, turn++, slabs, [&](std::int64_t i, double dz) {
-                 return model_.value(i, model_.z[static_cast<std::size_t>(i)] + step * dz);
-               });
+               reduce(team, turn++, slabs,
+                      [&](std::int64_t i, double dz) { return model_.value(i, step * dz); });
       });
     }
   }
@@ -194,17 +192,18 @@ class Bundle {
   void finish(std::span<const Move> moves, Step step, std::span<double> x, Epoch& epoch) {
     for (const Move& m : moves) {
       const Coordinate& c = model_.coordinates[static_cast<std::size_t>(m.k)];
+      order_.saw(m, c.penalty);
       x[static_cast<std::size_t>(m.k)] =
           step.length == 1.0 ? m.x + m.delta : c.penalty.clamp(m.x + step.length * m.delta);
       if constexpr (Model::exact) model_.running.move(c, step.length * m.delta);
     }
     epoch.decrease += step.decrease;
     epoch.updates += static_cast<std::int64_t>(moves.size());
-    epoch.shortened += step.length < 1.0;
+    epoch.shortened += step.length > 0 && step.length < 1.0;
   }
 
   Model& model_;
-  Order& order_;
+  Visits& order_;
   const Guard<C>& guard_;
   Slabs slabs_;
   TouchedRows<C> touched_;

@@ -9,11 +9,11 @@ namespace shotgun {
 // Dense columns are cheap to visit in blocks, and a block's Gram matrix serves every epoch. But no
 // coordinate method gets along with a direction that all columns share (then rho nears d), which
 // conjugate gradients find at once; nor does a Gram matrix pay that every Newton model makes anew,
-// nor one of sparse columns. `shared` is the mean squared cosine between the columns and their
-// common direction.
-inline Engine choose_engine(Engine asked, bool dense, bool quadratic, double shared) {
+// unless there are more samples than features, so that few epochs do; nor one of sparse columns.
+// `shared` is the mean squared cosine between the columns and their common direction.
+inline Engine choose_engine(Engine asked, bool dense, bool quadratic, bool tall, double shared) {
   if (asked != Engine::automatic) return asked;
-  return dense && quadratic && shared < 0.1 ? Engine::block : Engine::newton;
+  return dense && (quadratic || tall) && shared < 0.1 ? Engine::block : Engine::newton;
 }
 
 }  // namespace shotgun

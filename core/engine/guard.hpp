@@ -15,6 +15,7 @@ struct Effort {
   std::int64_t epochs = 0, updates = 0;
   std::int64_t shot = 0;                                  // epochs of the last shot
   double rho = std::numeric_limits<double>::quiet_NaN();  // as last learnt
+  int products = 15;   // that conjugate gradients may make for a Newton step
   std::int64_t P = 0;  // what the asynchronous engine was left with; 0: ask the options
 };
 

@@ -1,5 +1,5 @@
 // What an engine descends on: the loss seen through packed columns, as gradient(k) and move(k,
-// delta). Quadratic is the squared loss, or the Newton model of any other; Direct is the loss
+// delta). Quadratic is the squared loss, or the Newton model of any other; cdn.hpp has the loss
 // itself.
 #pragma once
 
@@ -9,8 +9,6 @@
 #include "engine/update.hpp"
 #include "parallel/atomic.hpp"
 #include "problem/design.hpp"
-#include "problem/loss.hpp"
-#include "problem/samples.hpp"
 
 namespace shotgun {
 
@@ -136,120 +134,6 @@ class Quadratic {
     const double v = g[static_cast<std::size_t>(i)] + constant * curv;
     return 0.5 * v * v / curv;
   }
-};
-
-// sum_i w_i L(z_i, y_i) itself: z, its gradient g and its curvature h, kept together. Steps are
-// those of coordinate descent Newton (CDN: Yuan et al. 2010, the paper's section 4.2): the
-// curvature at hand instead of the bound beta, and a line search to make up for it. Only z is kept,
-// never exp(z). Without centring or intercept: those are the Newton model's.
-template <Columns C, Loss L>
-class Direct {
- public:
-  using Cols = C;
-  static constexpr bool exact = false;
-
-  Direct(C A, std::span<const Coordinate> coordinates, const Samples& samples, std::span<double> z,
-         std::span<double> g, int threads)
-      : A(A), coordinates(coordinates), samples(samples), z(z), g(g), h_(z.size()) {
-    settle(threads);
-  }
-
-  double gradient(std::int64_t k) const { return scale(k) * A.dot(k, g.data()); }
-  std::vector<double> gradients(int threads) const {
-    std::vector<double> all = all_dots(A, g.data(), threads);
-    for (std::size_t k = 0; k < all.size(); ++k) all[k] *= scale(static_cast<std::int64_t>(k));
-    return all;
-  }
-  Move propose(std::int64_t k, double x) const {
-    double sum, squares;
-    A.moments(k, h_.data(), &sum, &squares);
-    return proposal(k, x, gradient(k), scale(k) * scale(k) * squares);
-  }
-  Step advance(const Move& m) {
-    const double by = m.delta * scale(m.k);
-    const Step step = search(m, [&](std::int64_t i) { return z[at(i)]; });
-    if (step.length > 0)
-      A.visit(m.k, all(), [&](Row i, double a) { set(i, z[at(i)] + step.length * by * a); });
-    return step;
-  }
-
-  double rows_value(int threads) const {
-    return sum_rows(threads, A.rows(), [&](std::int64_t i) { return value(i, z[at(i)]); });
-  }
-  double rows_gap(int threads, double scale) const {
-    return sum_rows(threads, A.rows(), [&](std::int64_t i) {
-      const double w = samples.weight(i);
-      return w > 0 ? w * L::fenchel_young(z[at(i)], samples.target(i), scale * g[at(i)] / w) : 0.0;
-    });
-  }
-
-  // Threads that race keep z only: a g stored beside it could stay stale for ever.
-  Move propose_racing(std::int64_t k, double x) {
-    double slope = 0, curvature = 0;
-    A.visit(k, all(), [&](Row i, double a) {
-      const double zi = atomic_load(z[at(i)]), w = samples.weight(i);
-      slope += a * w * L::derivative(zi, samples.target(i));
-      curvature += a * a * w * L::curvature(zi, samples.target(i));
-    });
-    Move m = proposal(k, x, scale(k) * slope, scale(k) * scale(k) * curvature);
-    if (m.delta != 0)
-      m.delta *= search(m, [&](std::int64_t i) { return atomic_load(z[at(i)]); }).length;
-    return m;
-  }
-  void move_racing(std::int64_t k, double delta) {
-    A.visit(k, all(),
-            [&, by = delta * scale(k)](Row i, double a) { atomic_add(z[at(i)], by * a); });
-  }
-  using State = std::vector<double>;
-  void save(State& state) const { state.assign(z.begin(), z.end()); }
-  void restore(const State& state) { std::copy(state.begin(), state.end(), z.begin()); }
-
-  // Brings g and h up to date with z.
-  void settle(int threads) {
-    for_rows(threads, A.rows(), [&](std::int64_t i) { set(i, z[at(i)]); });
-  }
-
-  const double* curvatures() const { return samples.weights(); }
-  double value(std::int64_t i, double at_z) const {
-    const double w = samples.weight(i);
-    return w > 0 ? w * L::value(at_z, samples.target(i)) : 0.0;
-  }
-  void set(std::int64_t i, double new_z) {
-    const double w = samples.weight(i);
-    z[at(i)] = new_z;
-    g[at(i)] = w > 0 ? w * L::derivative(new_z, samples.target(i)) : 0.0;
-    h_[at(i)] = w > 0 ? w * L::curvature(new_z, samples.target(i)) : 0.0;
-  }
-
-  C A;
-  std::span<const Coordinate> coordinates;
-  const Samples& samples;
-  std::span<double> z, g;
-
- private:
-  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  Range all() const { return {0, A.rows()}; }
-  double scale(std::int64_t k) const { return coordinates[at(k)].inv_scale; }
-
-  // The bound on it keeps a curvature that has all but vanished from asking for a step without end.
-  Move proposal(std::int64_t k, double x, double gradient, double curvature) const {
-    const Coordinate& c = coordinates[at(k)];
-    return {k, x, update(c.penalty, x, gradient, std::max(curvature, 1e-6 * L::beta * c.beta)),
-            gradient};
-  }
-  template <class ReadZ>
-  Step search(const Move& m, ReadZ&& read_z) const {
-    const Penalty& p = coordinates[at(m.k)].penalty;
-    const double by = m.delta * scale(m.k);
-    const double promised = m.delta * m.gradient + p.change(m.x, m.delta);
-    return backtrack(promised, [&](double t) {
-      double sum = p.change(m.x, t * m.delta);
-      A.visit(m.k, all(), [&](Row i, double a) { sum += value(i, read_z(i) + t * by * a); });
-      return sum;
-    });
-  }
-
-  std::vector<double> h_;
 };
 
 }  // namespace shotgun

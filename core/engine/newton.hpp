@@ -12,10 +12,13 @@ namespace shotgun {
 // Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
 // diagonal, until the residual is `accuracy` of the gradient or `most` products are made. Every
 // iterate is a descent direction.
+struct NewtonStep {
+  std::vector<double> step;
+  bool accurate;
+};
 template <Columns C>
-std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
-                                std::span<const double> gradient, int most, double accuracy,
-                                Watch& watch) {
+NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
+                       std::span<const double> gradient, int most, double accuracy, Watch& watch) {
   const std::size_t size = gradient.size();
   std::vector<double> step(size), residual(size), search(size), product(size), inverse(size);
   double rho = 0;
@@ -56,7 +59,7 @@ std::vector<double> newton_step(NormalMatrix<C>& normal, std::span<const Coordin
       });
     }
   });
-  return step;
+  return {std::move(step), !more};
 }
 
 // Projected Newton-CG. Each epoch sweeps once over W, twice over the support, then takes a Newton
@@ -67,8 +70,12 @@ class Newton {
  public:
   using Model = Quadratic<C>;
 
-  Newton(Model& model, int threads)
-      : model_(model), threads_(threads), everything_(model.A.count(), true, 0) {}
+  // `products` is how many conjugate gradients may make for a step.
+  Newton(Model& model, int& products, int threads)
+      : model_(model),
+        products_(products),
+        threads_(threads),
+        everything_(model.A.count(), true, 0) {}
 
   std::int64_t P() const { return moved_; }  // a Newton step moves the whole support at once
   static std::int64_t patience() { return 3; }
@@ -148,18 +155,22 @@ class Newton {
       slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
                       std::copysign(p.lam, f.moves[s].x));
     }
-    constexpr int most = 15;
-    const std::vector<double> step = newton_step(normal, f.coordinates, slope, most, 0.05, watch);
+    const auto [step, accurate] = newton_step(normal, f.coordinates, slope, products_, 0.05, watch);
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
+    std::size_t crossing = 0;
     for (std::size_t s = 0; s < step.size(); ++s) {
       const Penalty& p = f.coordinates[s].penalty;
       const double goal = f.moves[s].x + step[s];
       const bool crosses = p.lam > 0 && goal * f.moves[s].x < 0;
+      crossing += crosses;
       projected[s] = p.clamp(crosses ? 0.0 : goal) - f.moves[s].x;
       if (goal > p.hi) reach = std::min(reach, (p.hi - f.moves[s].x) / step[s]);
       if (goal < p.lo) reach = std::min(reach, (p.lo - f.moves[s].x) / step[s]);
     }
+    // While weights cross zero better steps would be lost on them; then they are what is missing.
+    constexpr int most = 480;
+    if (!accurate && 100 * crossing <= step.size()) products_ = std::min(2 * products_, most);
     Trial best = attempt(normal, f, projected, 1.0, projected != step);
     if (projected != step) {
       Trial straight = attempt(normal, f, step, reach, false);
@@ -198,6 +209,7 @@ class Newton {
   }
 
   Model& model_;
+  int& products_;
   int threads_;
   Order everything_;
   std::vector<std::int64_t> support_;

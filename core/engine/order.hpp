@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/update.hpp"
+
 namespace shotgun {
 
 // SplitMix64 (Steele, Lea, Flood 2014): every seed gives a good stream, on every platform the same.
@@ -23,6 +25,11 @@ class Random {
   std::int64_t below(std::int64_t size) {
     return static_cast<std::int64_t>(uniform() * static_cast<double>(size));
   }
+  void shuffle(std::span<std::int64_t> order) {
+    for (std::size_t left = order.size(); left > 1; --left)
+      std::swap(order[left - 1],
+                order[static_cast<std::size_t>(below(static_cast<std::int64_t>(left)))]);
+  }
 
  private:
   std::uint64_t state_;
@@ -36,12 +43,13 @@ class Order {
     std::iota(order_.begin(), order_.end(), 0);
   }
   std::span<const std::int64_t> next() {
-    if (!cyclic_)
-      for (std::size_t left = order_.size(); left > 1; --left)
-        std::swap(order_[left - 1],
-                  order_[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(left)))]);
+    if (!cyclic_) random_.shuffle(order_);
     return order_;
   }
+  // An order that learns from the moves is in active_set.hpp.
+  static void saw(const Move&, const Penalty&) {}
+  // Epochs without progress after which there is none to be made.
+  static std::int64_t patience() { return 1; }
 
  private:
   std::vector<std::int64_t> order_;

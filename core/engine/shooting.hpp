@@ -27,16 +27,17 @@ template <class Model>
   __builtin_prefetch(&x[soon], 1);
 }
 
-// One update of each coordinate in `order`.
-template <class Model>
+// One update of each coordinate in `order`, each told to saw(move, penalty).
+template <class Model, class Saw = decltype(&Order::saw)>
 void sweep(Model& model, std::span<double> x, std::span<const std::int64_t> order, Epoch& epoch,
-           Watch& watch) {
+           Watch& watch, Saw&& saw = Order::saw) {
   std::int64_t work = 0;
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::int64_t k = order[place];
     prefetch(model, order, place, x);
     double& x_k = x[static_cast<std::size_t>(k)];
     const Move move = model.propose(k, x_k);
+    saw(move, model.coordinates[static_cast<std::size_t>(k)].penalty);
     if (move.delta != 0) {
       const Step step = model.advance(move);
       x_k += step.length * move.delta;
@@ -50,13 +51,13 @@ void sweep(Model& model, std::span<double> x, std::span<const std::int64_t> orde
   }
 }
 
-template <class Model>
+// Visits is an Order or an ActiveSet.
+template <class Model, class Visits>
 class Shooting {
  public:
-  Shooting(Model& model, Order& order) : model_(model), order_(order) {}
+  Shooting(Model& model, Visits& order) : model_(model), order_(order) {}
   std::int64_t P() const { return 1; }
-  // Epochs without progress after which there is none to be made.
-  static std::int64_t patience() { return 1; }
+  static std::int64_t patience() { return Visits::patience(); }
   // Whether a look at the gap makes sense now.
   static bool ready() { return true; }
   // Whether P follows from rho while the engine runs.
@@ -67,13 +68,14 @@ class Shooting {
   Epoch operator()(std::span<double> x, std::int64_t epochs, Watch& watch) {
     Epoch epoch;
     for (std::int64_t e = 0; e < epochs && !watch.stopped(); ++e)
-      sweep(model_, x, order_.next(), epoch, watch);
+      sweep(model_, x, order_.next(), epoch, watch,
+            [&](const Move& move, const Penalty& penalty) { order_.saw(move, penalty); });
     return epoch;
   }
 
  private:
   Model& model_;
-  Order& order_;
+  Visits& order_;
 };
 
 }  // namespace shotgun

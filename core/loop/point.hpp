@@ -26,7 +26,7 @@ struct Packed {
 template <Columns C, Loss L>
 class Point {
  public:
-  Point(Source<C>& A, const Samples& samples, const Features<C>& features, int threads,
+  Point(Source<C>& A, const Observed<L>& samples, const Features<C>& features, int threads,
         Watch& watch)
       : A_(A),
         samples_(samples),
@@ -63,7 +63,7 @@ class Point {
   double objective() const { return objective_; }
   std::span<const Column> free() const { return free_; }
   const Features<C>& features() const { return features_; }
-  const Samples& samples() const { return samples_; }
+  const Observed<L>& samples() const { return samples_; }
   std::int64_t rows() const { return samples_.size(); }
 
   // z, the best intercept and free weights, the gradient and F: afresh from x, in float64.
@@ -74,11 +74,22 @@ class Point {
     objective_ = value();
   }
 
+  // The largest curvature of the losses; the largest there is at z, where nothing bounds it.
+  double beta() const {
+    double largest = std::isfinite(L::beta) ? L::beta : 0.0;
+    if (largest == 0)
+      for (std::size_t i = 0; i < z_.size(); ++i)
+        largest = std::max(
+            largest,
+            samples_.loss.at(z_[i], samples_.target(static_cast<std::int64_t>(i))).curvature);
+    return largest;
+  }
+
   // F afresh, after lam has changed.
   void reprice() { objective_ = value(); }
   // The losses' part of F.
   double loss() const {
-    return sum_rows(threads_, rows(), [&](std::int64_t i) { return row_value(i, z_[at(i)]); });
+    return sum_rows(threads_, rows(), [&](std::int64_t i) { return samples_.value(i, z_[at(i)]); });
   }
 
   // The columns themselves, and their weights.
@@ -138,9 +149,9 @@ class Point {
 
   // Moves the packed weights towards `goal` and z with them, by the longest step 1, 1/2, 1/4, ...
   // that keeps a hundredth of what the slope promises (Armijo). `constant` is what the full step
-  // adds to the constant of z. Returns the step, 0 if none lowers F.
+  // adds to the constant of z. Returns the step, of length 0 if none lowers F.
   template <Columns K>
-  double step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
+  Step step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
     const std::vector<double> dz = change_of_z(packed, goal, constant);
     auto penalty = [&](double t) {
       double sum = 0;
@@ -154,19 +165,20 @@ class Point {
     const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
                               return g_[at(i)] * dz[at(i)];
                             });
-    const double t = backtrack(promised, [&](double step) {
-                       return penalty(step) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-                                return row_value(i, z_[at(i)] + step * dz[at(i)]);
-                              });
-                     }).length;
-    if (t == 0) return 0.0;
+    const Step made = backtrack(promised, [&](double t) {
+      return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+               return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
+             });
+    });
+    const double t = made.length;
+    if (t == 0) return made;
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
     constant_ += t * constant;
     for (std::size_t k = 0; k < goal.size(); ++k)
       packed.x[k] =
           t == 1.0 ? goal[k]
                    : packed.coordinates[k].penalty.clamp(packed.x[k] + t * (goal[k] - packed.x[k]));
-    return t;
+    return made;
   }
 
   // Takes over the packed weights.
@@ -176,41 +188,29 @@ class Point {
   }
 
   // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
+  // Its sum is at rounding level; the heavier sign gives way, which stays inside every conjugate's
+  // domain.
   std::vector<double> dual_candidate() {
     std::vector<double> u(g_);
     if (!features_.intercept()) return u;
-    // Along the true curvature: u_i stays inside the conjugate's domain, as h_i vanishes at its
-    // ends.
-    auto h = [&](std::size_t i) {
-      const auto row = static_cast<std::int64_t>(i);
-      return samples_.weight(row) * L::curvature(z_[i], samples_.target(row));
-    };
-    double sum = 0, total_h = 0;
-    for (std::size_t i = 0; i < u.size(); ++i) {
-      sum += u[i];
-      total_h += h(i);
-    }
-    if (total_h > 0)
-      for (std::size_t i = 0; i < u.size(); ++i) u[i] -= sum / total_h * h(i);
+    double up = 0, down = 0;
+    for (double v : u) (v > 0 ? up : down) += std::abs(v);
+    const double heavier = up > down ? 1 : -1, less = std::min(up, down) / std::max(up, down);
+    for (double& v : u)
+      if (v * heavier > 0) v *= less;
     return u;
   }
 
   // The rows' brackets of the gap at scale * u.
   double rows_gap(std::span<const double> u, double scale) const {
     return sum_rows(threads_, rows(), [&](std::int64_t i) {
-      const double w = samples_.weight(i);
-      return w > 0 ? w * L::fenchel_young(z_[at(i)], samples_.target(i), scale * u[at(i)] / w)
-                   : 0.0;
+      return samples_.fenchel_young(i, z_[at(i)], scale * u[at(i)]);
     });
   }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-  double row_value(std::int64_t i, double z) const {
-    const double w = samples_.weight(i);
-    return w > 0 ? w * L::value(z, samples_.target(i)) : 0.0;
-  }
   double value() const {
     double sum = loss();
     for (std::size_t p = 0; p < support().size(); ++p)
@@ -218,19 +218,20 @@ class Point {
     return sum;
   }
   void gradient() {
-    for_rows(threads_, rows(), [&](std::int64_t i) {
-      const double w = samples_.weight(i);
-      g_[at(i)] = w > 0 ? w * L::derivative(z_[at(i)], samples_.target(i)) : 0.0;
-    });
+    for_rows(threads_, rows(),
+             [&](std::int64_t i) { g_[at(i)] = samples_.derivative(i, z_[at(i)]); });
   }
   // Of F's rows, kept away from zero so that a Newton step stays finite.
   const double* curvature() {
     if constexpr (L::quadratic) {
       return samples_.weights();
     } else {
+      const double total = sum_rows(threads_, rows(), [&](std::int64_t i) {
+        return h_[at(i)] = samples_.curvature(i, z_[at(i)]);
+      });
+      const double usual = std::isfinite(L::beta) ? L::beta : total / features_.total_weight();
       for_rows(threads_, rows(), [&](std::int64_t i) {
-        h_[at(i)] = samples_.weight(i) *
-                    std::max(L::curvature(z_[at(i)], samples_.target(i)), 1e-4 * L::beta);
+        h_[at(i)] = std::max(h_[at(i)], 1e-4 * usual * samples_.weight(i));
       });
       return h_.data();
     }
@@ -246,7 +247,7 @@ class Point {
     }
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });
     add_columns(packed, steps, z_);
-    if (features_.intercept()) constant_ += minimise_intercept<L>(threads_, samples_, z_);
+    if (features_.intercept()) constant_ += minimise_intercept(threads_, samples_, z_);
   }
   // v += sum_k steps_k a_k
   template <Columns K>
@@ -279,19 +280,21 @@ class Point {
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const std::vector<double> move = newton_step(
-          normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10, 1e-15, watch_);
+      const std::vector<double> move =
+          newton_step(normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10,
+                      1e-15, watch_)
+              .step;
       for (std::size_t k = 0; k < free_.size(); ++k) {
         goal[k] += move[k];
         model.running.move(model.coordinates[k], move[k]);
       }
-      if (step_towards(packed, goal, model.constant()) == 0) break;
+      if (step_towards(packed, goal, model.constant()).length == 0) break;
     }
     store(packed);
   }
 
   Source<C>& A_;
-  const Samples& samples_;
+  const Observed<L>& samples_;
   const Features<C>& features_;
   int threads_;
   Watch& watch_;

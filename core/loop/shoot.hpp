@@ -2,41 +2,57 @@
 #pragma once
 
 #include "certify/dual.hpp"
+#include "engine/active_set.hpp"
 #include "engine/anderson.hpp"
 #include "engine/asynchronous.hpp"
 #include "engine/block.hpp"
 #include "engine/bundle.hpp"
+#include "engine/cdn.hpp"
 #include "loop/point.hpp"
 
 namespace shotgun {
 
-// The duality gap of the packed problem at the model's current point.
+// The packed columns' part of the duality gap at the model's current point.
+template <class Model>
+Columnwise packed_columns_gap(const Model& model, std::span<const double> x, int threads) {
+  const std::vector<double> gradient = model.gradients(threads);
+  return columnwise_gap(threads, model.A.count(), 4.0 * static_cast<double>(model.A.count()),
+                        [&](std::int64_t k) {
+                          const auto at = static_cast<std::size_t>(k);
+                          const Coordinate& c = model.coordinates[at];
+                          return DualTerm{c.penalty, x[at], gradient[at], c.beta};
+                        });
+}
 template <class Model>
 double packed_gap(const Model& model, std::span<const double> x, int threads) {
-  const std::vector<double> gradient = model.gradients(threads);
-  const Columnwise columns = columnwise_gap(
-      threads, model.A.count(), 4.0 * static_cast<double>(model.A.count()), [&](std::int64_t k) {
-        const auto at = static_cast<std::size_t>(k);
-        const Coordinate& c = model.coordinates[at];
-        return DualTerm{c.penalty, x[at], gradient[at], c.beta};
-      });
+  const Columnwise columns = packed_columns_gap(model, x, threads);
   return columns.gap + model.rows_gap(threads, columns.scale);
 }
 
-// Epochs of one engine, until the packed gap is at most `target`, nothing moves any more, or `most`
-// epochs are spent.
+// When a shot has done enough: the packed gap is at most `gap`, `epochs` are spent, or an epoch
+// gains less than the part `returns` of what all have gained.
+struct Aim {
+  double gap;
+  std::int64_t epochs;
+  double returns = 0;
+};
+
+// Epochs of one engine, until the aim is met or nothing moves any more.
 template <class Model, class Engine>
 void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std::span<double> x,
-           double target, std::int64_t most, int threads, Effort& effort, Watch& watch) {
+           Aim aim, int threads, Effort& effort, Watch& watch) {
   const double epoch_work = 2 * count_nonzeros(model.A) + static_cast<double>(model.A.count());
   // The first look at the gap comes when a quarter of the last shot's epochs are done.
   std::int64_t check = std::clamp<std::int64_t>(effort.shot / 4, 1, 20), idle = 0;
   const std::int64_t begin = effort.epochs;
-  for (std::int64_t done = 0; done < most && !watch.stopped();) {
-    const std::int64_t epochs = std::clamp<std::int64_t>(check - done, 1, most - done);
+  double gained = 0;
+  for (std::int64_t done = 0; done < aim.epochs && !watch.stopped();) {
+    const std::int64_t epochs =
+        aim.returns > 0 ? 1 : std::clamp<std::int64_t>(check - done, 1, aim.epochs - done);
     const Epoch epoch = engine(x, epochs, watch);
     model.settle(threads);
     done += epochs;
+    gained += epoch.decrease;
     effort.epochs += epochs;
     effort.updates += epoch.updates;
     effort.work += epoch_work * static_cast<double>(epochs);
@@ -49,13 +65,14 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
         epoch.decrease > 0x1p-98 * model.rows_value(threads) || (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
+    if (aim.returns > 0 && engine.ready() && epoch.decrease <= aim.returns * gained) break;
     if (done < check || !engine.ready()) continue;
-    if (engine.gradual() && epoch.decrease > target * static_cast<double>(epochs)) {
+    if (engine.gradual() && epoch.decrease > aim.gap * static_cast<double>(epochs)) {
       check = done + std::clamp<std::int64_t>(done / 8, 1, 10);
       continue;
     }
     effort.work += epoch_work / 2;
-    if (packed_gap(model, x, threads) <= target) break;
+    if (packed_gap(model, x, threads) <= aim.gap) break;
     check = done + std::clamp<std::int64_t>(done / 2, 1, 20);
   }
   guard.learn(30,
@@ -66,20 +83,24 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
 
 template <class Model>
 void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
-             const Options& options, double target, std::int64_t most, Effort& effort,
-             Watch& watch) {
+             const Options& options, Aim aim, Effort& effort, Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
   Guard guard(model.A, model.coordinates, model.curvatures(), options, effort);
   auto run = [&](auto&& shots) {
-    return drive(model, shots, guard, x, target, most, threads, effort, watch);
+    return drive(model, shots, guard, x, aim, threads, effort, watch);
   };
+  if (engine == Engine::shooting_cdn || engine == Engine::shotgun_cdn) {
+    ActiveSet active(model.A.count(), model.A.rows(), options.cyclic, seed);
+    if (engine == Engine::shotgun_cdn) return run(Bundle(model, active, guard, threads));
+    return run(Shooting(model, active));
+  }
   Order order(model.A.count(), options.cyclic, seed);
   if (engine == Engine::bundle) return run(Bundle(model, order, guard, threads));
   if (engine == Engine::asynchronous)
     return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
   if constexpr (Model::exact) {
-    if (engine == Engine::newton) return run(Newton(model, threads));
+    if (engine == Engine::newton) return run(Newton(model, effort.products, threads));
     if (engine == Engine::block) {
       const std::int64_t P =
           std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());
@@ -90,48 +111,60 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
 }
 
 // Prox-Newton: the engine works on the quadratic model of F, a line search on F itself decides how
-// far to follow it.
+// far to follow it. The model deserves the more epochs the better it foretells F: in proportion as
+// the last step gained less than the one before (Eisenstat, Walker 1996).
 template <Columns K, Columns C, Loss L>
 void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
-                 double target, std::int64_t most, Effort& effort, Watch& watch) {
-  const std::int64_t limit = effort.epochs + most;
+                 Aim aim, Effort& effort, Watch& watch) {
+  const std::int64_t limit = effort.epochs + aim.epochs;
+  double last = infinity, returns = 0.1;
   while (effort.epochs < limit && !watch.stopped()) {
     Quadratic<K> model = point.newton_model(packed);
-    const double gap = packed_gap(model, packed.x, options.threads);
+    const Columnwise columns = packed_columns_gap(model, packed.x, options.threads);
+    const double gap = columns.gap + model.rows_gap(options.threads, columns.scale);
     effort.work += 2 * count_nonzeros(model.A);
-    if (gap <= target) break;
+    if (columns.gap <= aim.gap && columns.gap + point.rows_gap(point.g(), columns.scale) <= aim.gap)
+      break;
     std::vector<double> goal = packed.x;
-    descend(model, packed.gram, engine, goal, options, std::max(0.1 * gap, 0.3 * target),
-            std::min<std::int64_t>(limit - effort.epochs, 20), effort, watch);
-    if (point.step_towards(packed, goal, model.constant()) == 0) break;
+    descend(model, packed.gram, engine, goal, options,
+            {std::max(returns * gap, 0.3 * aim.gap),
+             std::min<std::int64_t>(limit - effort.epochs, 20), returns},
+            effort, watch);
+    const Step step = point.step_towards(packed, goal, model.constant());
+    if (step.length == 0) break;
+    returns = 0.1 * std::min(1.0, std::isfinite(last) ? step.decrease / last : 1.0);
+    last = step.decrease;
   }
 }
 
 // On F itself, as the paper does it, for the engines of the paper.
 template <Columns K, Columns C, Loss L>
 void shoot_directly(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
-                    double target, std::int64_t most, Effort& effort, Watch& watch) {
+                    Aim aim, Effort& effort, Watch& watch) {
   point.describe(packed, point.samples().weights(), point.features().total_weight());
-  Direct<K, L> model(K(point.rows(), packed.handles), packed.coordinates, point.samples(),
-                     point.z(), point.g(), options.threads);
-  return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
+  Cdn<K, L> model(K(point.rows(), packed.handles), packed.coordinates, point.samples(), point.z(),
+                  point.g(), point.features().intercept(), options.threads);
+  return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
 }
 
 template <Columns K, Columns C, Loss L>
 void shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
-                  double target, std::int64_t most, Effort& effort, Watch& watch) {
+                  Aim aim, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<K> model = point.newton_model(packed);
-    return descend(model, packed.gram, engine, packed.x, options, target, most, effort, watch);
+    return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
   } else {
-    const bool of_the_paper =
-        engine == Engine::shooting || engine == Engine::bundle || engine == Engine::asynchronous;
+    const bool cdn = engine == Engine::shooting_cdn || engine == Engine::shotgun_cdn;
+    const bool of_the_paper = cdn || engine == Engine::shooting || engine == Engine::bundle ||
+                              engine == Engine::asynchronous;
     // Centring moves every z at each update, and an intercept without it converges slowly where
     // columns are far from centred: the model has both for free.
-    const bool centred = point.features().standardize() || point.features().intercept();
+    const bool intercept = point.features().intercept();
+    const bool centred = cdn ? point.features().standardize() && !intercept
+                             : point.features().standardize() || intercept;
     if (of_the_paper && !centred)
-      return shoot_directly(point, packed, engine, options, target, most, effort, watch);
-    return prox_newton(point, packed, engine, options, target, most, effort, watch);
+      return shoot_directly(point, packed, engine, options, aim, effort, watch);
+    return prox_newton(point, packed, engine, options, aim, effort, watch);
   }
 }
 

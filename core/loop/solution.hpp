@@ -12,7 +12,16 @@
 
 namespace shotgun {
 
-enum class Engine { automatic, shooting, bundle, block, newton, asynchronous };
+enum class Engine {
+  automatic,
+  shooting,
+  bundle,
+  block,
+  newton,
+  asynchronous,
+  shooting_cdn,
+  shotgun_cdn
+};
 enum class Status { converged, max_epochs, deadline, stopped, precision, interrupted };
 
 struct Options {
@@ -48,7 +57,7 @@ struct Grid {
 
 // One row per round. Seconds of a phase are those spent in it during this round.
 struct TraceRow {
-  std::int64_t round = 0, epochs = 0, updates = 0, working_set = 0, active = 0, P = 0;
+  std::int64_t round = 0, samples = 0, epochs = 0, updates = 0, working_set = 0, active = 0, P = 0;
   int threads = 1;  // most that worked at once in this round
   double lam = 0, objective = 0, gap = 0, rho = 0, seconds = 0;
   double scan = 0, certify = 0, screen = 0, select = 0, pack = 0, shoot = 0;

@@ -6,12 +6,11 @@
 
 #include "loop/solution.hpp"
 #include "loop/watch.hpp"
+#include "problem/losses/losses.hpp"
 #include "problem/samples.hpp"
 #include "problem/standardized.hpp"
 
 namespace shotgun {
-
-enum class LossKind { squared, logistic };
 
 template <class... Columns>
 using AnySourceOf = std::variant<std::unique_ptr<Source<Columns>>...>;
@@ -21,7 +20,7 @@ using AnySource = AnySourceOf<DenseColumns<double>, DenseColumns<float>, SparseC
 
 struct Problem {
   AnySource& A;
-  LossKind loss;
+  AnyLoss loss;
   Samples samples;
   PenaltySpec penalty;
   bool intercept = false, standardize = false;

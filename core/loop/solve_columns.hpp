@@ -6,40 +6,33 @@
 
 namespace shotgun {
 
-// Calls body with the loss as a type.
-template <class Body>
-auto with_loss(LossKind kind, Body&& body) {
-  if (kind == LossKind::logistic) return body(Logistic{});
-  return body(Squared{});
+// Calls body with the loop for the problem's loss.
+template <class C, class Body>
+auto with_loop(Source<C>& A, const Problem& p, const Options& options, Watch& watch, Body&& body) {
+  return std::visit(
+      [&]<class L>(const L& loss) {
+        const Observed<L> samples{p.samples, loss};
+        return body(
+            WorkingSet<C, L>(A, samples, p.penalty, p.intercept, p.standardize, options, watch));
+      },
+      p.loss);
 }
 
 template <class C>
 Solution On<C>::solve(Source<C>& A, const Problem& p, const Options& options,
                       std::span<const double> x0, const Callback& callback, Watch& watch) {
-  return with_loss(p.loss, [&](auto loss) {
-    WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
-                                       watch);
-    return loop.solve(x0, callback);
-  });
+  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.solve(x0, callback); });
 }
 
 template <class C>
 std::vector<Solution> On<C>::path(Source<C>& A, const Problem& p, const Options& options,
                                   const Grid& grid, const Callback& callback, Watch& watch) {
-  return with_loss(p.loss, [&](auto loss) {
-    WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
-                                       watch);
-    return loop.path(grid, callback);
-  });
+  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.path(grid, callback); });
 }
 
 template <class C>
 double On<C>::lambda_max(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
-  return with_loss(p.loss, [&](auto loss) {
-    WorkingSet<C, decltype(loss)> loop(A, p.samples, p.penalty, p.intercept, p.standardize, options,
-                                       watch);
-    return loop.lambda_max();
-  });
+  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.lambda_max(); });
 }
 
 template <class C>
@@ -49,7 +42,8 @@ Spectrum On<C>::spectrum(Source<C>& A, const Problem& p, const Options& options,
   PerColumn<double> unused;
   Features<C> features(A, p.samples, p.penalty, p.intercept, p.standardize, v, unused,
                        options.threads, watch);
-  Point<C, Squared> point(A, p.samples, features, options.threads, watch);
+  const Observed<Squared> samples{p.samples, {}};
+  Point<C, Squared> point(A, samples, features, options.threads, watch);
   std::vector<Column> all(static_cast<std::size_t>(A.cols()));
   std::iota(all.begin(), all.end(), 0);
   Packed<C> packed = point.borrow(all);
@@ -58,7 +52,7 @@ Spectrum On<C>::spectrum(Source<C>& A, const Problem& p, const Options& options,
                              options.threads, options.seed);
   while (!watch.stopped() && spectrum.step() && spectrum.error() > tol * spectrum.rho())
     watch.poll();
-  return {spectrum.rho(), choose_engine(Engine::automatic, C::dense, true, features.shared()),
+  return {spectrum.rho(), choose_engine(Engine::automatic, C::dense, true, true, features.shared()),
           features.shared()};
 }
 

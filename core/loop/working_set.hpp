@@ -12,29 +12,28 @@ namespace shotgun {
 // The gradient at x = 0 with the best intercept, for the scan that the survey of A makes in
 // passing.
 template <Loss L>
-std::vector<double> null_gradient(const Samples& samples, bool intercept, int threads) {
+std::vector<double> null_gradient(const Observed<L>& samples, bool intercept, int threads) {
   std::vector<double> z(samples.y.size());
   for (std::size_t i = 0; i < z.size(); ++i) z[i] = samples.shift(static_cast<std::int64_t>(i));
-  if (intercept) minimise_intercept<L>(threads, samples, z);
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i);
-    const double w = samples.weight(row);
-    z[i] = w > 0 ? w * L::derivative(z[i], samples.target(row)) : 0.0;
-  }
+  if (intercept) minimise_intercept(threads, samples, z);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    z[i] = samples.derivative(static_cast<std::int64_t>(i), z[i]);
   return z;
 }
 
 template <Columns C, Loss L>
 class WorkingSet {
  public:
-  WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
+  WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
              bool standardize, const Options& options, Watch& watch)
       : WorkingSet(A, samples, spec, intercept, standardize, options, watch, {},
-                   null_gradient<L>(samples, intercept, options.threads)) {}
+                   null_gradient(samples, intercept, options.threads)) {}
 
   Solution solve(std::span<const double> x0, const Callback& callback) {
     start(x0);
     pathwise_ = x0.empty() && options_.working_set && L::quadratic;
+    if (x0.empty() && options_.working_set && !L::quadratic)
+      if (fit_fewer_samples(callback) == Status::stopped) return finish(Status::stopped);
     return finish(descend(callback));
   }
 
@@ -62,7 +61,7 @@ class WorkingSet {
 
  private:
   // c is filled by the survey that the features make, on the way, of u.
-  WorkingSet(Source<C>& A, const Samples& samples, const PenaltySpec& spec, bool intercept,
+  WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
              bool standardize, const Options& options, Watch& watch, PerColumn<double> c,
              std::vector<double> u)
       : A_(A),
@@ -71,7 +70,8 @@ class WorkingSet {
         features_(A, samples, spec, intercept, standardize, u, c, options.threads, watch),
         scan_(A, features_, samples, std::move(c), std::move(u), options.threads, watch),
         point_(A, samples, features_, options.threads, watch),
-        engine_(choose_engine(options.engine, C::dense, L::quadratic, features_.shared())) {
+        engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
+                              features_.shared())) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
     member_.resize(static_cast<std::size_t>(features_.count()));
@@ -145,6 +145,37 @@ class WorkingSet {
     return status;
   }
 
+  // Few samples tell most of what many do. Where there are many more of them than features, a fit
+  // of the first quarter, begun in the same way, is where this one starts; unless those are not
+  // like the others, and F is no lower there.
+  Status fit_fewer_samples(const Callback& callback) {
+    const std::int64_t few = point_.rows() / 4;
+    const std::unique_ptr<Source<C>> head = few >= 16 * features_.count() ? A_.head(few) : nullptr;
+    if (!head) return Status::converged;
+    const Observed<L> samples{point_.samples().head(few), point_.samples().loss};
+    const double part = samples.total_weight() / features_.total_weight();
+    if (!(part > 0)) return Status::converged;
+    PenaltySpec spec = features_.spec();
+    spec.lam *= part;
+    spec.l2 *= part;
+    Options options = options_;
+    options.tol = std::max(options_.tol, 1e-3);
+    options.max_epochs = std::min<std::int64_t>(40, options_.max_epochs / 2);
+    WorkingSet<C, L> fewer(*head, samples, spec, features_.intercept(), features_.standardize(),
+                           options, watch_);
+    Solution fit = fewer.solve({}, callback);
+    trace_ = std::move(fit.trace);
+    row_.round = fit.n_rounds + 1;
+    effort_.epochs += fit.n_epochs;
+    effort_.updates += fit.n_updates;
+    std::vector<double> x(static_cast<std::size_t>(features_.count()));
+    for (std::size_t p = 0; p < fit.support.size(); ++p)
+      x[static_cast<std::size_t>(fit.support[p])] = fit.weights[p];
+    start_from(x);
+    if (!(point_.objective() < null_objective_)) start({});
+    return fit.status;
+  }
+
   // Another fit: what the last one spent and told is not its own.
   void begin() {
     effort_.epochs = effort_.updates = 0;
@@ -198,8 +229,8 @@ class WorkingSet {
       scanned_ = false;
       Effort effort;
       Packed<C> null = point_.borrow(unpenalised);
-      shoot_packed(point_, null, Engine::newton, options_, 1e-13 * point_.objective(), 1000, effort,
-                   watch_);
+      shoot_packed(point_, null, Engine::newton, options_, {1e-13 * point_.objective(), 1000},
+                   effort, watch_);
       effort_.work += effort.work;
       point_.store(null);
       point_.refresh();
@@ -207,7 +238,9 @@ class WorkingSet {
     null_objective_ = point_.objective();
     if (!std::isfinite(null_objective_)) throw Overflow{};
     negligible_ = options_.tol > 0 ? 0x1p-96 * energy() : 0.0;
-    if (x0.empty()) return;
+    if (!x0.empty()) start_from(x0);
+  }
+  void start_from(std::span<const double> x0) {
     scanned_ = false;
     point_.set_all([&](Column j) {
       const Penalty penalty = features_.penalty(j);
@@ -251,11 +284,11 @@ class WorkingSet {
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
     const auto count = static_cast<std::int64_t>(near_.size());
+    const double beta = point_.beta();
     const Columnwise columns = columnwise_gap(
         options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
           const Column j = near_[static_cast<std::size_t>(p)];
-          return DualTerm{features_.penalty(j), point_.x(j), scan_.c(j),
-                          L::beta * features_.norm2(j)};
+          return DualTerm{features_.penalty(j), point_.x(j), scan_.c(j), beta * features_.norm2(j)};
         });
     scale_ = columns.scale;
     rounding_ = rounding();
@@ -302,6 +335,7 @@ class WorkingSet {
     row_.objective = point_.objective();
     row_.gap = gap_;
     row_.lam = features_.spec().lam;
+    row_.samples = point_.rows();
     row_.seconds = watch_.seconds() - began_;
     trace_.push_back(row_);
     row_ = {.round = row_.round};
@@ -326,7 +360,7 @@ class WorkingSet {
 
   // Drops the columns whose optimal weight is known and already there.
   void screen() {
-    if (!options_.working_set || !by_gap()) return;
+    if (!options_.working_set || !std::isfinite(L::beta) || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
     drop_unless([&](Column j) -> bool {
       const Penalty penalty = features_.penalty(j);
@@ -409,10 +443,11 @@ class WorkingSet {
     with_packed([&](auto& packed) {
       if (packed.which.empty()) return;
       // Ten times better is much where shots are dear and little where scans are; and if all
-      // columns are here, nothing outside can object.
+      // columns are here, nothing outside can object, only what light copies have let drift, which
+      // prox-Newton sets right by itself.
       const bool whole = options_.working_set && packed.which.size() >= active_.size();
       const bool cheap = shot_work_ < scan_work_;
-      const double better = whole ? 1e-3 : cheap ? 0.01 : 0.1;
+      const double better = whole ? (L::quadratic ? 1e-3 : 1e-6) : cheap ? 0.01 : 0.1;
       const double ambition = better * std::pow(0.1, idle_rounds_);
       const double enough = 0.5 * std::pow(0.1, idle_rounds_) * tol_ * null_objective_;
       const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
@@ -422,7 +457,7 @@ class WorkingSet {
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      shoot_packed(point_, packed, engine_, options_, target, most, effort_, watch_);
+      shoot_packed(point_, packed, engine_, options_, {target, most}, effort_, watch_);
       shot_work_ = effort_.work - work;
       point_.store(packed);
       point_.refresh();

@@ -1,10 +1,11 @@
-// The samples' side of F: targets, weights, offsets.
+// The samples' side of F: targets, weights, offsets, and the loss of each.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "parallel/threads.hpp"
+#include "problem/loss.hpp"
 
 namespace shotgun {
 
@@ -19,8 +20,35 @@ struct Samples {
     return offset.empty() ? 0.0 : offset[static_cast<std::size_t>(i)];
   }
   const double* weights() const { return w.empty() ? nullptr : w.data(); }
+  Samples head(std::int64_t rows) const {
+    const auto few = [&](std::span<const double> v) {
+      return v.first(std::min(v.size(), static_cast<std::size_t>(rows)));
+    };
+    return {few(y), few(w), few(offset)};
+  }
   double total_weight() const {
     return sum_rows(1, size(), [&](std::int64_t i) { return weight(i); });
+  }
+};
+
+// f_i(z) = w_i L(z, y_i): F's rows.
+template <Loss L>
+struct Observed : Samples {
+  L loss;
+
+  Curve at(std::int64_t i, double z) const {
+    const double w = weight(i);
+    if (!(w > 0)) return {};
+    const Curve c = loss.at(z, target(i));
+    return {w * c.value, w * c.derivative, w * c.curvature};
+  }
+  double value(std::int64_t i, double z) const { return at(i, z).value; }
+  double derivative(std::int64_t i, double z) const { return at(i, z).derivative; }
+  double curvature(std::int64_t i, double z) const { return at(i, z).curvature; }
+  // f_i(z) + f_i*(u) - uz
+  double fenchel_young(std::int64_t i, double z, double u) const {
+    const double w = weight(i);
+    return w > 0 ? w * loss.fenchel_young(z, target(i), u / w) : 0.0;
   }
 };
 

@@ -60,6 +60,8 @@ class Source {
                     std::vector<Handle<Light<C>>>& out) = 0;
   // Appends handles to the columns where they are.
   virtual void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
+  // The first rows of the same matrix, where that costs nothing.
+  virtual std::unique_ptr<Source<C>> head(std::int64_t) const { return nullptr; }
 };
 
 // Calls visit(first, last) on runs of columns, in parallel, asking the watch between runs; returns
@@ -120,6 +122,7 @@ class DenseSource final : public Source<DenseColumns<T>> {
   }
   void pack(int threads, std::span<const Column> which,
             std::vector<Handle<Light<C>>>& out) override {
+    if constexpr (std::is_same_v<C, Light<C>>) return borrow(which, out);
     std::vector<std::pair<Column, float*>> fresh;
     for (Column j : which)
       if (packed_.emplace(j, nullptr).second) fresh.emplace_back(j, nullptr);
@@ -140,6 +143,9 @@ class DenseSource final : public Source<DenseColumns<T>> {
   void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     for (std::size_t p = 0; p < which.size(); ++p)
       out.push_back(at(which, static_cast<std::int64_t>(p)));
+  }
+  std::unique_ptr<Source<C>> head(std::int64_t rows) const override {
+    return std::make_unique<DenseSource<T>>(values_, rows, cols_, stride_);
   }
 
  private:

@@ -1,16 +1,19 @@
 """Shotgun: certified, parallel solver for L1-regularised models."""
 
 from shotgun._threads import register_threadpoolctl as _register
+from shotgun.multiclass import OneVsRest, one_vs_rest
 from shotgun.parallelism import Parallelism, ideal_p, report, spectral_radius
 from shotgun.path import Path, path
 from shotgun.solve import Solution, lambda_max, solve
 
 __all__ = [
+    "OneVsRest",
     "Parallelism",
     "Path",
     "Solution",
     "ideal_p",
     "lambda_max",
+    "one_vs_rest",
     "path",
     "report",
     "solve",

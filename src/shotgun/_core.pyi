@@ -30,6 +30,15 @@ class Engine(Enum):
     block = 3
     newton = 4
     asynchronous = 5
+    shooting_cdn = 6
+    shotgun_cdn = 7
+
+class Targets(Enum):
+    numbers = 0
+    classes = 1
+    counts = 2
+
+def losses() -> dict[str, Targets]: ...
 
 class Status(Enum):
     converged = 0
@@ -59,6 +68,7 @@ class Statement:
     lam: float
     l2: float
     loss: str
+    delta: float
     intercept: bool
     standardize: bool
 
@@ -70,6 +80,7 @@ class Grid:
 
 class TraceRow:
     lam: float
+    samples: int
     round: int
     epoch: int
     updates: int

@@ -68,6 +68,7 @@ def path(
     eps: float = 1e-3,
     loss: str = "squared",
     *,
+    delta: float = 1.35,
     deviance: float | None = None,
     engine: str = "auto",
     P: int | str = "auto",
@@ -95,7 +96,7 @@ def path(
 
     Parameters
     ----------
-    A, y, loss
+    A, y, loss, delta
         As in :func:`shotgun.solve`.
     lams : array of shape (k,), optional
         Positive, in the order to fit them; decreasing is fastest. Default: `n_lams` of them, evenly
@@ -144,6 +145,7 @@ def path(
         y,
         1.0,
         loss,
+        delta=delta,
         n_threads=n_threads,
         fit_intercept=fit_intercept,
         standardize=standardize,

@@ -15,7 +15,7 @@ import shotgun._core as _core
 
 Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
-LOSSES = ("squared", "logistic")
+LOSSES: dict[str, _core.Targets] = _core.losses()
 SEEDS = 2**64 - 1  # the largest seed
 _MOST = np.iinfo(np.int32).max
 _THREADS = 4096
@@ -183,7 +183,15 @@ def encode_labels(y: Any, size: int, weights: Vector | None) -> Vector:
 
 def check_target(y: Any, size: int, loss: str, weights: Vector | None) -> Vector:
     """The target as the loss wants it."""
-    return encode_labels(y, size, weights) if loss == "logistic" else check_vector("y", y, size)
+    if LOSSES[loss] == _core.Targets.classes:
+        return encode_labels(y, size, weights)
+    vector = check_vector("y", y, size)
+    if LOSSES[loss] == _core.Targets.counts and (vector < 0).any():
+        where = int(np.flatnonzero(vector < 0)[0])
+        raise ValueError(
+            f"y must not be negative for the {loss} loss; position {where} is {vector[where]:g}"
+        )
+    return vector
 
 
 def check_weights(weights: Any, size: int) -> Vector:
@@ -246,6 +254,7 @@ def state_problem(
     lam: Any,
     loss: str,
     *,
+    delta: Any,
     n_threads: int,
     fit_intercept: bool,
     standardize: bool,
@@ -257,7 +266,10 @@ def state_problem(
 ) -> tuple[_core.Design, _core.Statement]:
     """Everything that defines F, checked, as the core wants it."""
     statement = _core.Statement()
-    statement.loss = check_choice("loss", loss, LOSSES)
+    statement.loss = check_choice("loss", loss, tuple(LOSSES))
+    statement.delta = check_number("delta", delta)
+    if statement.delta == 0:
+        raise ValueError("delta must be positive")
     statement.lam = check_number("lam", lam)
     statement.l2 = check_number("l2", l2)
     design = make_design(A, n_threads)

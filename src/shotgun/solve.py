@@ -20,7 +20,16 @@ from shotgun.problem import (
     state_problem,
 )
 
-ENGINES = ("auto", "shooting", "bundle", "block", "newton", "asynchronous")
+ENGINES = (
+    "auto",
+    "shooting",
+    "bundle",
+    "block",
+    "newton",
+    "asynchronous",
+    "shooting_cdn",
+    "shotgun_cdn",
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,7 @@ class Solution:
 
 _PROGRESS = (
     "lam",
+    "samples",
     "round",
     "epoch",
     "updates",
@@ -125,6 +135,7 @@ def solve(
     lam: float,
     loss: str = "squared",
     *,
+    delta: float = 1.35,
     engine: str = "auto",
     P: int | str = "auto",
     n_threads: int | None = None,
@@ -160,14 +171,21 @@ def solve(
         Fortran order and CSC are read in place (`indices` and `indptr` being of one type, int32 or
         int64), the others are converted once. Never written to.
     y : array of shape (n,)
-        Targets; for a classifying loss, any two values (the larger is the positive class).
+        Targets; for a classifying loss, any two values (the larger is the positive class), for
+        "poisson" numbers >= 0.
     lam : float
         Weight of the L1 norm against the *sum* of losses.
-    loss : {"squared", "logistic"}
-        1/2 (z - y)^2 or log(1 + exp(-yz)).
-    engine : {"auto", "shooting", "bundle", "block", "newton", "asynchronous"}
+    loss : {"squared", "logistic", "squared_hinge", "huber", "poisson"}
+        1/2 (z - y)^2; log(1 + exp(-yz)); max(0, 1 - yz)^2; the squared loss up to |z - y| = delta
+        and linear beyond; exp(z) - yz less its least value over z (half the Poisson deviance).
+    delta : float
+        Of the Huber loss.
+    engine : {"auto", "shooting", "bundle", "block", "newton", "asynchronous", "shooting_cdn",
+            "shotgun_cdn"}
         How to descend, not what to find: all reach the same certified gap. All but "asynchronous"
-        give the same bits for any number of threads.
+        give the same bits for any number of threads. The last two are the paper's Shooting CDN and
+        Shotgun CDN: Newton steps along coordinates with a line search on the loss itself, over an
+        active set of weights (their plain form has `working_set=False`).
     P : int or "auto"
         Coordinates updated at once; independent of the number of threads.
     n_threads : int, optional
@@ -200,8 +218,8 @@ def solve(
     seed : int
         Of the random order.
     trace : bool
-        Record one row per round; its `lam` is a larger one on the way to the lam asked for, where
-        that is faster.
+        Record one row per round; its `lam` is a larger one on the way to the lam asked for, and its
+        `samples` fewer than all, where that is faster.
     callback : callable, optional
         Called with each row, those on the way included; returning True stops the fit.
 
@@ -233,6 +251,7 @@ def solve(
         y,
         lam,
         loss,
+        delta=delta,
         n_threads=n_threads,
         fit_intercept=fit_intercept,
         standardize=standardize,
@@ -282,6 +301,7 @@ def lambda_max(
     y: Any,
     loss: str = "squared",
     *,
+    delta: float = 1.35,
     n_threads: int | None = None,
     fit_intercept: bool = False,
     standardize: bool = False,
@@ -298,6 +318,7 @@ def lambda_max(
         y,
         1.0,
         loss,
+        delta=delta,
         n_threads=n_threads,
         fit_intercept=fit_intercept,
         standardize=standardize,

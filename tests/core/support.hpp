@@ -12,7 +12,7 @@
 #include "loop/solve.hpp"
 #include "problem/csc.hpp"
 #include "problem/dense.hpp"
-#include "problem/loss.hpp"
+#include "problem/losses/losses.hpp"
 
 namespace testing {
 
@@ -105,7 +105,7 @@ struct Example {
   Matrix<double> A;
   Doubles y, w{}, offset{}, factor{}, lo{}, hi{};
   double lam = 0, l2 = 0;
-  LossKind loss = LossKind::squared;
+  AnyLoss loss = Squared{};
   bool intercept = false, standardize = false;
 
   Samples samples() const { return {y, w, offset}; }
@@ -118,22 +118,29 @@ struct Example {
   }
 };
 
-// y from a sparse truth and noise; +-1 for the logistic loss.
-inline Example make_example(std::int64_t n, std::int64_t d, double density, LossKind loss,
+const std::vector<AnyLoss> all_losses{Squared{}, Logistic{}, SquaredHinge{}, Huber{}, Poisson{}};
+
+inline std::string_view name_of(const AnyLoss& loss) {
+  return std::visit([](const auto& l) { return l.name; }, loss);
+}
+inline Curve loss_at(const AnyLoss& loss, double z, double y) {
+  return std::visit([&](const auto& l) { return l.at(z, y); }, loss);
+}
+// A score as the target that the losses want: itself, its sign, or a count around its exponential.
+inline double target(Targets kind, double score) {
+  if (kind == Targets::classes) return score > 0 ? 1.0 : -1.0;
+  return kind == Targets::counts ? std::round(std::exp(std::min(0.5 * score, 4.0))) : score;
+}
+
+// y from a sparse truth and noise.
+inline Example make_example(std::int64_t n, std::int64_t d, double density, const AnyLoss& loss,
                             std::uint64_t seed) {
   Example e{.A = random_matrix(n, d, density, seed), .y = random_vector(n, seed + 1), .loss = loss};
   for (std::int64_t j = 0; j < std::min<std::int64_t>(d, 5); ++j)
     for (std::int64_t i = 0; i < n; ++i) e.y[at(i)] += (j % 2 ? -2.0 : 2.0) * e.A(i, j);
-  if (loss == LossKind::logistic)
-    for (double& v : e.y) v = v > 0 ? 1.0 : -1.0;
+  const Targets kind = std::visit([](const auto& l) { return l.targets; }, loss);
+  for (double& v : e.y) v = target(kind, v);
   return e;
-}
-
-inline double loss_value(LossKind kind, double z, double y) {
-  return kind == LossKind::squared ? Squared::value(z, y) : Logistic::value(z, y);
-}
-inline double loss_derivative(LossKind kind, double z, double y) {
-  return kind == LossKind::squared ? Squared::derivative(z, y) : Logistic::derivative(z, y);
 }
 
 inline Doubles predictor(const Example& e, const Doubles& x, double b) {
@@ -150,7 +157,7 @@ inline double objective(const Example& e, const Doubles& x, double b) {
   const Doubles z = predictor(e, x, b);
   double sum = 0;
   for (std::int64_t i = 0; i < e.A.n; ++i)
-    if (e.weight(i) > 0) sum += e.weight(i) * loss_value(e.loss, z[at(i)], e.y[at(i)]);
+    if (e.weight(i) > 0) sum += e.weight(i) * loss_at(e.loss, z[at(i)], e.y[at(i)]).value;
   for (std::int64_t j = 0; j < e.A.d; ++j) sum += e.penalty_of(j).value(x[at(j)]);
   return sum;
 }
@@ -160,28 +167,42 @@ struct Optimum {
   double intercept = 0, objective = 0;
 };
 
-// Plain cyclic coordinate descent with beta as the curvature: slow, simple, sure.
+// Plain cyclic coordinate descent with a curvature that bounds the loss from above, beta or, where
+// there is none, the one at hand doubled until it does: slow, simple, sure.
 inline Optimum reference(const Example& e, int epochs = 4000) {
-  const double beta = e.loss == LossKind::squared ? Squared::beta : Logistic::beta;
+  const double beta = std::visit([](const auto& l) { return l.beta; }, e.loss);
   const std::int64_t n = e.A.n, d = e.A.d;
   Optimum o{.x = Doubles(at(d))};
   for (std::int64_t j = 0; j < d; ++j) o.x[at(j)] = e.penalty_of(j).clamp(0.0);
   Doubles z = predictor(e, o.x, 0.0);
   auto entry = [&](std::int64_t i, std::int64_t j) { return j < d ? e.A(i, j) : 1.0; };
+  auto loss = [&](std::int64_t j, double step) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (e.weight(i) > 0)
+        sum += e.weight(i) * loss_at(e.loss, z[at(i)] + step * entry(i, j), e.y[at(i)]).value;
+    return sum;
+  };
   for (int epoch = 0; epoch < epochs; ++epoch) {
     double moved = 0;
     for (std::int64_t j = 0; j < d + (e.intercept ? 1 : 0); ++j) {
       double slope = 0, curvature = 0;
       for (std::int64_t i = 0; i < n; ++i) {
-        slope += e.weight(i) * entry(i, j) * loss_derivative(e.loss, z[at(i)], e.y[at(i)]);
-        curvature += beta * e.weight(i) * entry(i, j) * entry(i, j);
+        const Curve c = loss_at(e.loss, z[at(i)], e.y[at(i)]);
+        slope += e.weight(i) * entry(i, j) * c.derivative;
+        curvature +=
+            (std::isfinite(beta) ? beta : c.curvature) * e.weight(i) * entry(i, j) * entry(i, j);
       }
       double& x = j < d ? o.x[at(j)] : o.intercept;
       const Penalty p = j < d ? e.penalty_of(j) : Penalty{};
-      const double next = curvature > 0 ? p.prox(curvature * x - slope, curvature) : x;
-      for (std::int64_t i = 0; i < n; ++i) z[at(i)] += (next - x) * entry(i, j);
-      moved = std::max(moved, std::abs(next - x));
-      x = next;
+      auto step = [&] { return curvature > 0 ? p.prox(curvature * x - slope, curvature) - x : 0; };
+      if (!std::isfinite(beta))
+        for (const double here = loss(j, 0); std::abs(step()) > 1e-7; curvature *= 2)
+          if (loss(j, step()) <= here + step() * (slope + 0.5 * curvature * step())) break;
+      const double by = step();
+      for (std::int64_t i = 0; i < n; ++i) z[at(i)] += by * entry(i, j);
+      moved = std::max(moved, std::abs(by));
+      x += by;
     }
     if (moved < 1e-14) break;
   }

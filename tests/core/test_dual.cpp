@@ -16,7 +16,7 @@ Certificate certificate(const Example& e, const Doubles& x, double b, int thread
   const Doubles z = predictor(e, x, b);
   Doubles g(z.size());
   for (std::int64_t i = 0; i < e.A.n; ++i)
-    g[at(i)] = e.weight(i) * loss_derivative(e.loss, z[at(i)], e.y[at(i)]);
+    g[at(i)] = e.weight(i) * loss_at(e.loss, z[at(i)], e.y[at(i)]).derivative;
   Doubles c(at(e.A.d));
   for (std::int64_t j = 0; j < e.A.d; ++j)
     for (std::int64_t i = 0; i < e.A.n; ++i) c[at(j)] += e.A(i, j) * g[at(i)];
@@ -28,11 +28,12 @@ Certificate certificate(const Example& e, const Doubles& x, double b, int thread
     const double w = e.weight(i), u = w > 0 ? columns.scale * g[at(i)] / w : 0.0, y = e.y[at(i)];
     if (w == 0) continue;
     const double shift = e.offset.empty() ? 0.0 : e.offset[at(i)];
-    const bool squared = e.loss == LossKind::squared;
-    result.gap += w * (squared ? Squared::fenchel_young(z[at(i)], y, u)
-                               : Logistic::fenchel_young(z[at(i)], y, u));
-    result.dual +=
-        w * (u * shift - (squared ? Squared::conjugate(u, y) : Logistic::conjugate(u, y)));
+    std::visit(
+        [&](const auto& loss) {
+          result.gap += w * loss.fenchel_young(z[at(i)], y, u);
+          result.dual += w * (u * shift - loss.conjugate(u, y));
+        },
+        e.loss);
   }
   for (std::int64_t j = 0; j < e.A.d; ++j)
     result.dual -= e.penalty_of(j).conjugate(-columns.scale * c[at(j)]);
@@ -41,7 +42,7 @@ Certificate certificate(const Example& e, const Doubles& x, double b, int thread
 
 std::vector<Example> examples() {
   std::vector<Example> all;
-  for (LossKind loss : {LossKind::squared, LossKind::logistic}) {
+  for (const AnyLoss& loss : all_losses) {
     Example e = make_example(40, 12, 0.6, loss, 31);
     e.lam = 2.0;
     all.push_back(e);
@@ -84,7 +85,7 @@ TEST_CASE("the gap closes at the optimum") {
 }
 
 TEST_CASE("scale is the largest that makes every column feasible") {
-  Example e = make_example(50, 20, 1.0, LossKind::squared, 34);
+  Example e = make_example(50, 20, 1.0, Squared{}, 34);
   e.lam = 3.0;
   const Doubles x(at(e.A.d));
   const double scale = certificate(e, x, 0.0, 1).scale;

@@ -19,7 +19,7 @@ double exact(const Example& e, std::int64_t j, std::span<const double> u,
 TEST_CASE("what a scan has not looked at again is known within its doubt") {
   for (bool standardize : {false, true})
     for (bool intercept : {false, true}) {
-      Example e = make_example(80, 30, 0.7, LossKind::squared, 5);
+      Example e = make_example(80, 30, 0.7, Squared{}, 5);
       e.w = random_vector(80, 6);
       for (double& w : e.w) w = std::max(0.0, w);
       const Samples samples = e.samples();

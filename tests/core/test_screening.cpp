@@ -27,7 +27,7 @@ TEST_CASE("zero is decided for a slack column, a bound for a strong one, nothing
 
 TEST_CASE("gap-safe screening never decides against the optimum") {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    Example e = make_example(40, 30, 1.0, LossKind::squared, 50 + seed);
+    Example e = make_example(40, 30, 1.0, Squared{}, 50 + seed);
     e.lam = 20.0;
     const Optimum best = reference(e);
     std::int64_t decided_zero = 0;
@@ -48,7 +48,7 @@ TEST_CASE("gap-safe screening never decides against the optimum") {
       }
       double gap = 0;
       for (std::int64_t i = 0; i < e.A.n; ++i)
-        gap += Squared::fenchel_young(z[at(i)], e.y[at(i)], scale * (z[at(i)] - e.y[at(i)]));
+        gap += Squared{}.fenchel_young(z[at(i)], e.y[at(i)], scale * (z[at(i)] - e.y[at(i)]));
       for (std::int64_t j = 0; j < e.A.d; ++j)
         gap += e.penalty_of(j).fenchel_young(x[at(j)], -scale * c[at(j)]);
       for (std::int64_t j = 0; j < e.A.d; ++j) {

@@ -43,7 +43,7 @@ double explicit_rho(const Matrix<double>& A, bool centred) {
 double radius(const Matrix<double>& A, bool dense, bool centred, int threads, double tol) {
   const Doubles y(at(A.n));
   AnySource source = dense ? A.dense_source() : A.sparse_source();
-  Problem problem{source, LossKind::squared, Samples{y, {}, {}}, PenaltySpec{}, centred, false};
+  Problem problem{source, Squared{}, Samples{y, {}, {}}, PenaltySpec{}, centred, false};
   Watch watch(nullptr, infinity);
   return spectrum(problem, Options{.threads = threads}, tol, watch).rho;
 }

@@ -28,7 +28,7 @@ Example standardised(const Example& e, Doubles& mean, Doubles& scale) {
 }  // namespace
 
 TEST_CASE("implicit standardising is explicit standardising") {
-  for (LossKind loss : {LossKind::squared, LossKind::logistic})
+  for (const AnyLoss& loss : all_losses)
     for (bool intercept : {false, true})
       for (bool weighted : {false, true})
         for (bool dense : {false, true}) {
@@ -42,6 +42,7 @@ TEST_CASE("implicit standardising is explicit standardising") {
           const Optimum best = reference(standardised(e, mean, scale), 20'000);
           e.standardize = true;
           const Solution s = solve_example(e, Options{.tol = 1e-11}, dense);
+          CAPTURE(name_of(loss));
           CAPTURE(intercept);
           CAPTURE(weighted);
           CAPTURE(dense);
@@ -75,7 +76,7 @@ TEST_CASE("norms are those about the mean, however far the mean is from zero") {
 }
 
 TEST_CASE("columns from 1e-150 to 1e150 are scaled by powers of two and solved") {
-  for (LossKind loss : {LossKind::squared, LossKind::logistic})
+  for (const AnyLoss& loss : all_losses)
     for (double size : {1e-150, 1e150}) {
       Example e = make_example(50, 4, 1.0, loss, 8);
       e.l2 = 0.0, e.lam = 2.0;
@@ -86,6 +87,7 @@ TEST_CASE("columns from 1e-150 to 1e150 are scaled by powers of two and solved")
       Example scaled{.A = Matrix<double>(50, 4, values), .y = e.y, .factor = factor};
       scaled.lam = e.lam, scaled.loss = loss;
       const Solution s = solve_example(scaled, Options{.tol = 1e-9}, true);
+      CAPTURE(name_of(loss));
       CAPTURE(size);
       CHECK(s.status == Status::converged);
       CHECK(s.objective == doctest::Approx(plain.objective).epsilon(1e-7));
@@ -94,7 +96,7 @@ TEST_CASE("columns from 1e-150 to 1e150 are scaled by powers of two and solved")
 }
 
 TEST_CASE("a scaled column is a penalty factor (the paper's footnote in section 2)") {
-  Example e = make_example(50, 6, 1.0, LossKind::squared, 9);
+  Example e = make_example(50, 6, 1.0, Squared{}, 9);
   e.lam = 3.0;
   const Doubles scale{1.0, 2.0, 0.5, 8.0, 0.1, 3.0};
   Doubles values(e.A.dense);
@@ -117,7 +119,7 @@ TEST_CASE("the place of a number that is not finite is told") {
       const Matrix<double> A(20, 3, values);
       AnySource source = dense ? A.dense_source() : A.sparse_source();
       const Doubles y(20, 1.0);
-      Problem problem{source, LossKind::squared, Samples{y, {}, {}}, PenaltySpec{.lam = 1.0}};
+      Problem problem{source, Squared{}, Samples{y, {}, {}}, PenaltySpec{.lam = 1.0}};
       Watch watch(nullptr, infinity);
       try {
         solve(problem, Options{}, {}, {}, watch);

@@ -6,12 +6,19 @@ using namespace testing;
 
 namespace {
 
-const std::vector<Engine> engines{Engine::automatic, Engine::shooting, Engine::bundle,
-                                  Engine::block,     Engine::newton,   Engine::asynchronous};
+const std::vector<Engine> deterministic{Engine::automatic,  Engine::shooting, Engine::bundle,
+                                        Engine::block,      Engine::newton,   Engine::shooting_cdn,
+                                        Engine::shotgun_cdn};
+const std::vector<Engine> engines = [] {
+  std::vector<Engine> all = deterministic;
+  all.push_back(Engine::asynchronous);
+  return all;
+}();
 
 void check_solution(const Example& e, const Optimum& best, const Options& options, bool dense) {
   const Solution s = solve_example(e, options, dense);
   CAPTURE(static_cast<int>(options.engine));
+  CAPTURE(name_of(e.loss));
   CAPTURE(options.working_set);
   CAPTURE(dense);
   CHECK(s.status == Status::converged);
@@ -35,22 +42,32 @@ void check_all(const Example& e, double tol = 1e-7) {
                        dense);
 }
 
-Example plain(LossKind loss) {
-  Example e = make_example(60, 15, 0.6, loss, 70);
-  e.lam = loss == LossKind::squared ? 6.0 : 1.5;
-  return e;
+// A tenth of lambda_max without an intercept.
+double small_lambda(const Example& e) {
+  double largest = 0;
+  for (std::int64_t j = 0; j < e.A.d; ++j) {
+    double slope = 0;
+    for (std::int64_t i = 0; i < e.A.n; ++i)
+      slope += e.A(i, j) * loss_at(e.loss, 0.0, e.y[at(i)]).derivative;
+    largest = std::max(largest, std::abs(slope));
+  }
+  return 0.1 * largest;
 }
 
-constexpr LossKind losses[] = {LossKind::squared, LossKind::logistic};
+Example plain(const AnyLoss& loss) {
+  Example e = make_example(60, 15, 0.6, loss, 70);
+  e.lam = small_lambda(e);
+  return e;
+}
 
 }  // namespace
 
 TEST_CASE("every engine solves the plain problem to its certificate") {
-  for (LossKind loss : losses) check_all(plain(loss));
+  for (const AnyLoss& loss : all_losses) check_all(plain(loss));
 }
 
 TEST_CASE("every engine solves with an intercept, sample weights and offsets") {
-  for (LossKind loss : losses) {
+  for (const AnyLoss& loss : all_losses) {
     Example e = plain(loss);
     e.intercept = true;
     e.w = random_vector(60, 71);
@@ -61,7 +78,7 @@ TEST_CASE("every engine solves with an intercept, sample weights and offsets") {
 }
 
 TEST_CASE("every engine solves with free and excluded columns") {
-  for (LossKind loss : losses)
+  for (const AnyLoss& loss : all_losses)
     for (bool intercept : {false, true}) {
       Example e = plain(loss);
       e.intercept = intercept;
@@ -73,7 +90,7 @@ TEST_CASE("every engine solves with free and excluded columns") {
 }
 
 TEST_CASE("every engine solves the elastic net and bounded problems") {
-  for (LossKind loss : losses) {
+  for (const AnyLoss& loss : all_losses) {
     Example e = plain(loss);
     e.l2 = 0.7;
     check_all(e);
@@ -85,7 +102,7 @@ TEST_CASE("every engine solves the elastic net and bounded problems") {
 }
 
 TEST_CASE("separable logistic regression ends, certified") {
-  Example e = plain(LossKind::logistic);
+  Example e = plain(Logistic{});
   for (std::int64_t i = 0; i < e.A.n; ++i) e.y[at(i)] = e.A(i, 0) > 0 ? 1 : -1;
   e.lam = 0.05;
   check_all(e, 1e-5);
@@ -115,7 +132,7 @@ TEST_CASE("asynchronous ends certified even when asked for P far above P*") {
 }
 
 TEST_CASE("a constant target needs no weights once there is an intercept") {
-  Example e = plain(LossKind::squared);
+  Example e = plain(Squared{});
   e.y.assign(60, 3.0), e.intercept = true;
   for (Engine engine : engines) {
     const Solution s = solve_example(e, {.engine = engine}, true);
@@ -126,7 +143,7 @@ TEST_CASE("a constant target needs no weights once there is an intercept") {
 }
 
 TEST_CASE("at lambda_max every weight is zero, just below it one is not") {
-  for (LossKind loss : losses)
+  for (const AnyLoss& loss : all_losses)
     for (bool intercept : {false, true}) {
       Example e = plain(loss);
       e.intercept = intercept;
@@ -146,7 +163,7 @@ TEST_CASE("at lambda_max every weight is zero, just below it one is not") {
 }
 
 TEST_CASE("a fit never ends above where it started") {
-  for (LossKind loss : losses) {
+  for (const AnyLoss& loss : all_losses) {
     Example e = plain(loss);
     const Optimum best = reference(e);
     for (const Doubles& x0 : {best.x, Doubles(15, 3.0)}) {
@@ -160,7 +177,7 @@ TEST_CASE("a fit never ends above where it started") {
 }
 
 TEST_CASE("asking for no gap at all ends at the precision of double") {
-  for (LossKind loss : losses) {
+  for (const AnyLoss& loss : all_losses) {
     const Example e = plain(loss);
     const Solution s = solve_example(e, {.tol = 0}, true);
     CHECK(s.status == Status::precision);
@@ -170,13 +187,12 @@ TEST_CASE("asking for no gap at all ends at the precision of double") {
 }
 
 TEST_CASE("whole fits have the same bits for any number of threads") {
-  for (LossKind loss : losses)
+  for (const AnyLoss& loss : all_losses)
     for (double density : {1.0, 0.1}) {
       Example e = make_example(2400, 150, density, loss, 75);
-      e.lam = 0.02 * 2400 * (loss == LossKind::squared ? 1.0 : 0.2);
+      e.lam = small_lambda(e);
       e.intercept = true;
-      for (Engine engine :
-           {Engine::automatic, Engine::shooting, Engine::bundle, Engine::block, Engine::newton}) {
+      for (Engine engine : deterministic) {
         std::vector<std::uint64_t> first;
         for (int threads : {1, 2, 4}) {
           const Solution s = solve_example(
@@ -201,7 +217,7 @@ TEST_CASE("float32 data meet the same certificate") {
   const Optimum best = reference(e);
   for (bool dense : {true, false}) {
     AnySource source = dense ? A.dense_source() : A.sparse_source();
-    Problem problem{source, LossKind::squared, e.samples(), e.penalty()};
+    Problem problem{source, Squared{}, e.samples(), e.penalty()};
     Watch watch(nullptr, infinity);
     const Solution s = solve(problem, {.tol = 1e-9}, {}, {}, watch);
     CHECK(s.status == Status::converged);
@@ -210,9 +226,9 @@ TEST_CASE("float32 data meet the same certificate") {
 }
 
 TEST_CASE("a callback that returns true stops the fit, a deadline ends it") {
-  const Example e = plain(LossKind::squared);
+  const Example e = plain(Squared{});
   AnySource source = e.A.dense_source();
-  Problem problem{source, LossKind::squared, e.samples(), e.penalty()};
+  Problem problem{source, Squared{}, e.samples(), e.penalty()};
   {
     Watch watch(nullptr, infinity);
     const Solution s =
