@@ -1,0 +1,32 @@
+#include "problem/samples.hpp"
+#include "support.hpp"
+
+using namespace testing;
+
+TEST_CASE_TEMPLATE("a row's bracket vanishes at its own gradient, whatever its weight", L, Squared,
+                   Logistic, SquaredHinge, Huber, Poisson) {
+  const Doubles w = random_vector(400, 1), score = random_vector(400, 2);
+  Doubles weight, y;
+  for (double v : w) weight.push_back(std::abs(v));
+  for (double v : score) y.push_back(target(L::targets, 2 * v));
+  const Observed<L> rows{{y, weight, {}}, {}};
+  for (std::int64_t i = 0; i < rows.size(); ++i)
+    for (double z : {-800.0, -5.0, 0.1, 5.0}) {  // rounding must not leave the conjugate's domain
+      const Curve c = rows.at(i, z);
+      CHECK(rows.fenchel_young(i, z, c.derivative) <= 1e-15 * (1 + c.value));
+      CHECK(rows.fenchel_young(i, z, 0.5 * c.derivative) <= c.value * (1 + 1e-12));
+    }
+}
+
+TEST_CASE_TEMPLATE("a row of weight 0 has no value, no slope and no bracket", L, Squared, Logistic,
+                   SquaredHinge, Huber, Poisson) {
+  const Doubles y{1.0}, w{0.0};
+  const Observed<L> rows{{y, w, {}}, {}};
+  for (double z : {-1e300, 0.0, 1e300}) {  // not even where the loss itself overflows
+    const Curve c = rows.at(0, z);
+    CHECK(c.value == 0);
+    CHECK(c.derivative == 0);
+    CHECK(c.curvature == 0);
+    CHECK(rows.fenchel_young(0, z, 0.0) == 0);
+  }
+}
