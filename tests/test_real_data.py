@@ -138,3 +138,45 @@ def test_large_sparse_text_is_certified(
     fits = [shotgun.solve(A, data.y, lam, loss, fit_intercept=True, n_threads=t) for t in (1, 2)]
     assert fits[0].status == "converged"
     np.testing.assert_array_equal(fits[0].x, fits[1].x)
+
+
+CERTIFIED = ("arcene", "colon_alon", "basehock", "a9a", "farm_ads")
+CERTIFIED_SLOWLY = ("leukemia_golub", "madelon", "mnist_parity", "rcv1", "imdb_bigram")
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
+@pytest.mark.parametrize("small", [True, False], ids=["lam_max/100", "lam 1"])
+@pytest.mark.parametrize(
+    "name",
+    [*CERTIFIED, *(pytest.param(name, marks=pytest.mark.slow) for name in CERTIFIED_SLOWLY)],
+)
+def test_classes_as_they_came_are_certified_and_no_worse_than_liblinear(
+    real_data: Callable[[str], RealData], name: str, small: bool, intercept: bool
+) -> None:
+    data = real_data(name)
+    A = data.A / 255 if name == "mnist_parity" else data.A
+    y = np.where(data.y == data.y.max(), 1.0, -1.0)
+    largest = shotgun.lambda_max(A, y, "logistic", fit_intercept=intercept)
+    lam = largest / 100 if small else 1.0
+    fit = shotgun.solve(A, y, lam, "logistic", fit_intercept=intercept)
+    assert fit.status == "converged"
+    assert fit.gap <= fit.tolerance
+    assert fit.certificate == "gap"
+    peer = LogisticRegression(
+        solver="liblinear",
+        l1_ratio=1,
+        C=1 / lam,
+        fit_intercept=intercept,
+        intercept_scaling=100.0,  # it penalises the intercept, by 1 / 100 then
+        tol=1e-6,
+        max_iter=1000,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it did not reach is no reproach to us
+        peer.fit(A, y)
+    x, b = peer.coef_[0], peer.intercept_ if intercept else 0.0
+    theirs = float(np.logaddexp(0, -y * (A @ x + b)).sum() + lam * np.abs(x).sum())
+    assert fit.objective <= theirs + fit.tolerance
+    # At lam = 1 some of these are so nearly separable that liblinear does not end.
+    if small and not intercept:
+        assert fit.objective == pytest.approx(theirs, rel=1e-3)

@@ -140,7 +140,10 @@ class Block {
     model_.A.add_axpys({&which, 1}, &one, model_.h, column.data(), rows);
     model_.A.add_dots(list.first(static_cast<std::size_t>(k + 1)), column.data(), gram(b) + k * P_,
                       rows);
-    model_.A.visit(which, rows, [&](Row i, double) { column[static_cast<std::size_t>(i)] = 0; });
+    if constexpr (C::dense)
+      std::fill(column.begin() + rows.begin, column.begin() + rows.end, 0.0);
+    else
+      model_.A.visit(which, rows, [&](Row i, double) { column[static_cast<std::size_t>(i)] = 0; });
   }
   void centre_gram_row(std::int64_t b, std::int64_t k) {
     double *Q = gram(b), *row = Q + k * P_;

@@ -61,8 +61,8 @@ Step backtrack(double promised, Value&& value) {
   if (!(promised < 0)) return {};
   const double before = value(0.0), rounding = 0x1p-49 * std::abs(before);
   for (double t = 1.0; t > 1e-10; t *= 0.5)
-    if (const double after = value(t); after - before <= 0.01 * t * promised + rounding)
-      return {t, std::max(before - after, -0.01 * t * promised)};
+    if (const double gain = before - value(t); gain >= -0.01 * t * promised - rounding)
+      return {t, gain > rounding ? gain : -0.01 * t * promised};
   return {};
 }
 

@@ -29,10 +29,10 @@ double packed_gap(const Model& model, std::span<const double> x, int threads) {
   return columns.gap + model.rows_gap(threads, columns.scale);
 }
 
-// When a shot has done enough: the packed gap is at most `gap`, `epochs` are spent, or an epoch
-// gains less than the part `returns` of what all have gained.
+// When a shot that begins with the gap `from` has done enough: the packed gap is at most `gap`,
+// `epochs` are spent, or an epoch gains less than the part `returns` of what all have gained.
 struct Aim {
-  double gap;
+  double from, gap;
   std::int64_t epochs;
   double returns = 0;
 };
@@ -117,17 +117,21 @@ template <Columns K, Columns C, Loss L>
 void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                  Aim aim, Effort& effort, Watch& watch) {
   const std::int64_t limit = effort.epochs + aim.epochs;
-  double last = infinity, returns = 0.1;
+  double gap = aim.from, last = infinity, returns = 0.1;
   while (effort.epochs < limit && !watch.stopped()) {
     Quadratic<K> model = point.newton_model(packed);
-    const Columnwise columns = packed_columns_gap(model, packed.x, options.threads);
-    const double gap = columns.gap + model.rows_gap(options.threads, columns.scale);
+    // Not looked at before the first step, nor after one that gained far more than it may be.
+    if (last < 100 * aim.gap) {
+      const Columnwise columns = packed_columns_gap(model, packed.x, options.threads);
+      gap = columns.gap + model.rows_gap(options.threads, columns.scale);
+      if (columns.gap <= aim.gap &&
+          columns.gap + point.rows_gap(point.g(), columns.scale) <= aim.gap)
+        break;
+    }
     effort.work += 2 * count_nonzeros(model.A);
-    if (columns.gap <= aim.gap && columns.gap + point.rows_gap(point.g(), columns.scale) <= aim.gap)
-      break;
     std::vector<double> goal = packed.x;
     descend(model, packed.gram, engine, goal, options,
-            {std::max(returns * gap, 0.3 * aim.gap),
+            {gap, std::max(returns * gap, 0.3 * aim.gap),
              std::min<std::int64_t>(limit - effort.epochs, 20), returns},
             effort, watch);
     const Step step = point.step_towards(packed, goal, model.constant());

@@ -229,8 +229,8 @@ class WorkingSet {
       scanned_ = false;
       Effort effort;
       Packed<C> null = point_.borrow(unpenalised);
-      shoot_packed(point_, null, Engine::newton, options_, {1e-13 * point_.objective(), 1000},
-                   effort, watch_);
+      shoot_packed(point_, null, Engine::newton, options_,
+                   {point_.objective(), 1e-13 * point_.objective(), 1000}, effort, watch_);
       effort_.work += effort.work;
       point_.store(null);
       point_.refresh();
@@ -457,7 +457,7 @@ class WorkingSet {
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      shoot_packed(point_, packed, engine_, options_, {target, most}, effort_, watch_);
+      shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
       shot_work_ = effort_.work - work;
       point_.store(packed);
       point_.refresh();
