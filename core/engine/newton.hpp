@@ -168,9 +168,11 @@ class Newton {
       if (goal > p.hi) reach = std::min(reach, (p.hi - f.moves[s].x) / step[s]);
       if (goal < p.lo) reach = std::min(reach, (p.lo - f.moves[s].x) / step[s]);
     }
-    // While weights cross zero better steps would be lost on them; then they are what is missing.
-    constexpr int most = 480;
-    if (!accurate && 100 * crossing <= step.size()) products_ = std::min(2 * products_, most);
+    // While weights cross zero better steps would be lost on them; if no longer, but one step after
+    // the other falls short, they are what is missing.
+    constexpr int most = 480, often = 3;
+    if (!accurate && 100 * crossing <= step.size() && ++short_ >= often)
+      products_ = std::min(2 * products_, most);
     Trial best = attempt(normal, f, projected, 1.0, projected != step);
     if (projected != step) {
       Trial straight = attempt(normal, f, step, reach, false);
@@ -214,6 +216,7 @@ class Newton {
   Order everything_;
   std::vector<std::int64_t> support_;
   std::int64_t moved_ = 1;
+  int short_ = 0;  // Newton steps that conjugate gradients left inaccurate
   int stage_ = 0;  // which of the three epochs is next
 };
 
