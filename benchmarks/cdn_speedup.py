@@ -32,7 +32,7 @@ def iterations(A: Any, y: np.ndarray, lam: float, P: int, best: float) -> float:
         left = fit.objective - best
         if left <= target:
             start = 0.0 if math.isinf(before) else math.log(before / target)
-            part = start / math.log(before / left) if start else 1.0
+            part = start / math.log(before / max(left, 1e-9 * best)) if start else 1.0
             return (done + part * (fit.n_updates - done)) / P
         before, done = left, fit.n_updates
     raise RuntimeError("F* is out of reach")
@@ -48,10 +48,9 @@ def main() -> None:
     report = shotgun.report(A)
     best = shotgun.solve(A, y, options.lam, "logistic", tol=1e-9).objective
     print(f"{options.data}, lam {options.lam:g}: F* {best:.8g}, P* {report.ideal_p}")
-    first = None
+    first = iterations(A, y, options.lam, 1, best)
     for P in map(int, options.P.split(",")):
         count = iterations(A, y, options.lam, P, best)
-        first = first or count * P
         print(f"P {P:4d}  {count:12.0f} iterations  {first / count:6.2f} x", flush=True)
 
 

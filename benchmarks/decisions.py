@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 from families import FAMILIES
+from problems import table
 from scipy.linalg import eigh_tridiagonal
 
 import shotgun
@@ -204,7 +205,36 @@ def pathwise() -> None:
         print(f"{name}/{ratio:<8} {ms[0]:>8}  {ms[1]:>6}  {epochs:>10}{note}")
 
 
-PAGES = {f.__name__: f for f in (block, certificate, threads, lanczos, instructions, pathwise)}
+def logistic() -> None:
+    """The default against CDN on the loss itself; interleaved, least of 3."""
+    engines = ("auto", "shooting_cdn", "shotgun_cdn")
+    print(
+        "problem   "
+        + "".join(f"{engine:>24}" for engine in engines)
+        + "   (2 threads, ms and epochs)"
+    )
+    for row in (row for row in table() if row.name in ("LR@1", "LR/100", "W/10")):
+        problem = row.build()
+        best: dict[str, shotgun.Solution] = {}
+        for _ in range(3):
+            for engine in engines:
+                fit = shotgun.solve(
+                    problem.A,
+                    problem.y,
+                    float(problem.lams[0]),
+                    "logistic",
+                    engine=engine,
+                    n_threads=2,
+                    deadline=30.0,
+                )
+                best[engine] = min(best.get(engine, fit), fit, key=lambda s: s.seconds)
+        cells = (f"{1e3 * s.seconds:14.0f} in {s.n_epochs:5d}" for s in best.values())
+        print(f"{row.name:10}" + "  ".join(cells), flush=True)
+
+
+PAGES = {
+    f.__name__: f for f in (block, certificate, threads, lanczos, instructions, pathwise, logistic)
+}
 
 if __name__ == "__main__":
     for page in sys.argv[1:] or PAGES:

@@ -8,13 +8,14 @@
 #include "engine/update.hpp"
 #include "parallel/atomic.hpp"
 #include "problem/design.hpp"
-#include "problem/intercept.hpp"
+#include "problem/penalty.hpp"
+#include "problem/samples.hpp"
 
 namespace shotgun {
 
 // sum_i f_i(z_i): z and what belongs to it, kept together. A step takes the curvature at hand
-// instead of the bound beta, and a line search makes up for it. Only z is kept, never exp(z). An
-// intercept is minimised between epochs; columns are not centred.
+// instead of the bound beta, and a line search makes up for it. Only z is kept, never exp(z).
+// Without centring or intercept: those are the Newton model's.
 template <Columns C, Loss L>
 class Cdn {
  public:
@@ -22,15 +23,14 @@ class Cdn {
   static constexpr bool exact = false;
 
   Cdn(C A, std::span<const Coordinate> coordinates, const Observed<L>& samples, std::span<double> z,
-      std::span<double> g, bool intercept, int threads)
+      std::span<double> g, int threads)
       : A(A),
         coordinates(coordinates),
         samples(samples),
         z(z),
         g(g),
         value_(z.size()),
-        h_(z.size()),
-        intercept_(intercept) {
+        h_(z.size()) {
     settle(threads);
   }
 
@@ -102,9 +102,8 @@ class Cdn {
   void save(State& state) const { state.assign(z.begin(), z.end()); }
   void restore(const State& state) { std::copy(state.begin(), state.end(), z.begin()); }
 
-  // The best intercept, then all that belongs to z.
+  // Brings all that belongs to z up to date with it.
   void settle(int threads) {
-    if (intercept_) minimise_intercept(threads, samples, z);
     for_rows(threads, A.rows(), [&](std::int64_t i) { set(i, z[at(i)]); });
   }
 
@@ -136,7 +135,7 @@ class Cdn {
   // The bound on it keeps a curvature that has all but vanished from asking for a step without end.
   Move proposal(std::int64_t k, double x, double gradient, double curvature) const {
     const Coordinate& c = coordinates[at(k)];
-    const double least = std::isfinite(L::beta) ? 1e-6 * L::beta * c.beta : 0.0;
+    const double least = (std::isfinite(L::beta) ? 1e-6 * L::beta : 1e-9) * c.beta;
     return {k, x, update(c.penalty, x, gradient, std::max(curvature, least)), gradient};
   }
   // rows(t) is the value of the column's rows after a step t.
@@ -149,7 +148,6 @@ class Cdn {
 
   std::vector<double> value_, h_;
   std::vector<Curve> tried_;
-  bool intercept_;
 };
 
 }  // namespace shotgun

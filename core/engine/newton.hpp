@@ -9,13 +9,14 @@
 
 namespace shotgun {
 
-// Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
-// diagonal, until the residual is `accuracy` of the gradient or `most` products are made. Every
-// iterate is a descent direction.
 struct NewtonStep {
   std::vector<double> step;
   bool accurate;
 };
+
+// Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
+// diagonal, until the residual is `accuracy` of the gradient or `most` products are made. Every
+// iterate is a descent direction.
 template <Columns C>
 NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
                        std::span<const double> gradient, int most, double accuracy, Watch& watch) {

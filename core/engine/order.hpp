@@ -46,7 +46,7 @@ class Order {
     if (!cyclic_) random_.shuffle(order_);
     return order_;
   }
-  // An order that learns from the moves is in active_set.hpp.
+  // Nothing to learn from a move: each coordinate's turn comes whatever it did.
   static void saw(const Move&, const Penalty&) {}
   // Epochs without progress after which there is none to be made.
   static std::int64_t patience() { return 1; }

@@ -33,9 +33,10 @@ struct Move {
   double x = 0, delta = 0, gradient = 0;
 };
 
-// How much of a move was made, and what F gained by it.
+// How much of a move was made, what F gained by it, and whether that could be told from rounding.
 struct Step {
   double length = 0, decrease = 0;
+  bool seen = true;
 };
 
 // The paper's delta x_j (eq. 5) without duplicated features: the exact minimiser over x_j of a
@@ -55,14 +56,14 @@ inline double coordinate_change(const Penalty& penalty, double x, double delta, 
 
 // Armijo's rule: the longest of the steps 1, 1/2, 1/4, ... whose change of F is at least a
 // hundredth of what the slope promises, or cannot be told from it in float64. value(t) is the part
-// of F that the step changes.
+// of F that the step changes, `longest` the step to begin with.
 template <class Value>
-Step backtrack(double promised, Value&& value) {
+Step backtrack(double promised, Value&& value, double longest = 1.0) {
   if (!(promised < 0)) return {};
   const double before = value(0.0), rounding = 0x1p-49 * std::abs(before);
-  for (double t = 1.0; t > 1e-10; t *= 0.5)
+  for (double t = longest; t > 1e-10 * longest; t *= 0.5)
     if (const double gain = before - value(t); gain >= -0.01 * t * promised - rounding)
-      return {t, gain > rounding ? gain : -0.01 * t * promised};
+      return {t, gain > rounding ? gain : -0.01 * t * promised, gain > rounding};
   return {};
 }
 

@@ -76,12 +76,11 @@ class Point {
 
   // The largest curvature of the losses; the largest there is at z, where nothing bounds it.
   double beta() const {
-    double largest = std::isfinite(L::beta) ? L::beta : 0.0;
-    if (largest == 0)
-      for (std::size_t i = 0; i < z_.size(); ++i)
-        largest = std::max(
-            largest,
-            samples_.loss.at(z_[i], samples_.target(static_cast<std::int64_t>(i))).curvature);
+    if (std::isfinite(L::beta)) return L::beta;
+    double largest = 0;
+    for (std::int64_t i = 0; i < rows(); ++i)
+      if (const double w = samples_.weight(i); w > 0)
+        largest = std::max(largest, samples_.curvature(i, z_[at(i)]) / w);
     return largest;
   }
 
@@ -165,11 +164,14 @@ class Point {
     const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
                               return g_[at(i)] * dz[at(i)];
                             });
-    const Step made = backtrack(promised, [&](double t) {
-      return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-               return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
-             });
-    });
+    const Step made = backtrack(
+        promised,
+        [&](double t) {
+          return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+                   return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
+                 });
+        },
+        longest_step(dz));
     const double t = made.length;
     if (t == 0) return made;
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
@@ -220,6 +222,14 @@ class Point {
   void gradient() {
     for_rows(threads_, rows(),
              [&](std::int64_t i) { g_[at(i)] = samples_.derivative(i, z_[at(i)]); });
+  }
+  // A model of a loss whose curvature has no bound says nothing about what is far away.
+  double longest_step(std::span<const double> dz) const {
+    if (std::isfinite(L::beta)) return 1.0;
+    double largest = 0;
+    for (std::int64_t i = 0; i < rows(); ++i)
+      if (samples_.weight(i) > 0) largest = std::max(largest, std::abs(dz[at(i)]));
+    return std::min(1.0, 8.0 / largest);
   }
   // Of F's rows, kept away from zero so that a Newton step stays finite.
   const double* curvature() {

@@ -118,6 +118,7 @@ void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Opt
                  Aim aim, Effort& effort, Watch& watch) {
   const std::int64_t limit = effort.epochs + aim.epochs;
   double gap = aim.from, last = infinity, returns = 0.1;
+  int unseen = 0;  // steps in a row whose gain float64 does not show
   while (effort.epochs < limit && !watch.stopped()) {
     Quadratic<K> model = point.newton_model(packed);
     // Not looked at before the first step, nor after one that gained far more than it may be.
@@ -135,7 +136,9 @@ void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Opt
              std::min<std::int64_t>(limit - effort.epochs, 20), returns},
             effort, watch);
     const Step step = point.step_towards(packed, goal, model.constant());
-    if (step.length == 0) break;
+    unseen = step.seen ? 0 : unseen + 1;
+    if (step.length == 0 || unseen == 3) break;
+    if (!step.seen) continue;
     returns = 0.1 * std::min(1.0, std::isfinite(last) ? step.decrease / last : 1.0);
     last = step.decrease;
   }
@@ -147,7 +150,7 @@ void shoot_directly(Point<C, L>& point, Packed<K>& packed, Engine engine, const 
                     Aim aim, Effort& effort, Watch& watch) {
   point.describe(packed, point.samples().weights(), point.features().total_weight());
   Cdn<K, L> model(K(point.rows(), packed.handles), packed.coordinates, point.samples(), point.z(),
-                  point.g(), point.features().intercept(), options.threads);
+                  point.g(), options.threads);
   return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
 }
 
@@ -158,14 +161,10 @@ void shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Op
     Quadratic<K> model = point.newton_model(packed);
     return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
   } else {
-    const bool cdn = engine == Engine::shooting_cdn || engine == Engine::shotgun_cdn;
-    const bool of_the_paper = cdn || engine == Engine::shooting || engine == Engine::bundle ||
-                              engine == Engine::asynchronous;
+    const bool of_the_paper = engine != Engine::block && engine != Engine::newton;
     // Centring moves every z at each update, and an intercept without it converges slowly where
     // columns are far from centred: the model has both for free.
-    const bool intercept = point.features().intercept();
-    const bool centred = cdn ? point.features().standardize() && !intercept
-                             : point.features().standardize() || intercept;
+    const bool centred = point.features().standardize() || point.features().intercept();
     if (of_the_paper && !centred)
       return shoot_directly(point, packed, engine, options, aim, effort, watch);
     return prox_newton(point, packed, engine, options, aim, effort, watch);

@@ -165,7 +165,7 @@ class WorkingSet {
                            options, watch_);
     Solution fit = fewer.solve({}, callback);
     trace_ = std::move(fit.trace);
-    row_.round = fit.n_rounds + 1;
+    row_.round = fit.n_rounds + (fit.status == Status::stopped ? 0 : 1);
     effort_.epochs += fit.n_epochs;
     effort_.updates += fit.n_updates;
     std::vector<double> x(static_cast<std::size_t>(features_.count()));
@@ -218,7 +218,7 @@ class WorkingSet {
   // F0, the scale of the stop: x = 0, or the nearest that the bounds allow, with the intercept and
   // the weights of factor 0 at their optimum. Then x0, if there is one.
   void start(std::span<const double> x0) {
-    if (!features_.alike() || features_.penalty(0).clamp(0.0) != 0)
+    if (!point_.support().empty() || !features_.alike() || features_.penalty(0).clamp(0.0) != 0)
       point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
     scanned_ = point_.support().empty();
     point_.refresh();
@@ -238,7 +238,9 @@ class WorkingSet {
     null_objective_ = point_.objective();
     if (!std::isfinite(null_objective_)) throw Overflow{};
     negligible_ = options_.tol > 0 ? 0x1p-96 * energy() : 0.0;
-    if (!x0.empty()) start_from(x0);
+    if (x0.empty()) return;
+    start_from(x0);
+    if (!std::isfinite(point_.objective())) start({});
   }
   void start_from(std::span<const double> x0) {
     scanned_ = false;
@@ -284,7 +286,8 @@ class WorkingSet {
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
     const auto count = static_cast<std::int64_t>(near_.size());
-    const double beta = point_.beta();
+    const bool free = !certifiable_ || !point_.free().empty();  // then it has a say
+    const double beta = free ? point_.beta() : L::beta;
     const Columnwise columns = columnwise_gap(
         options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
           const Column j = near_[static_cast<std::size_t>(p)];
@@ -292,7 +295,8 @@ class WorkingSet {
         });
     scale_ = columns.scale;
     rounding_ = rounding();
-    const double here = columns.gap + point_.rows_gap(scan_.u(), scale_) + rounding_;
+    const double found = columns.gap + point_.rows_gap(scan_.u(), scale_) + rounding_;
+    const double here = std::isnan(found) ? infinity : found;
     here_ = here;
     if (by_gap()) lower_ = std::max(lower_, point_.objective() - here);
     gap_ = std::min(here, point_.objective() - lower_ + rounding_);

@@ -173,19 +173,20 @@ class Slabs {
 
 // sum over rows of term(i), with fixed blocks and a fixed order. Term may write to row i.
 template <class Term>
-double sum_rows(int threads, std::int64_t rows, Term&& term) {
+auto sum_rows(int threads, std::int64_t rows, Term&& term) {
+  using Sum = std::invoke_result_t<Term, std::int64_t>;
   constexpr std::int64_t block = 1024;
   const std::int64_t blocks = (rows + block - 1) / block;
-  std::vector<double> partial(static_cast<std::size_t>(blocks));
+  std::vector<Sum> partial(static_cast<std::size_t>(blocks));
   parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(rows)), blocks,
                [&](std::int64_t b) {
-                 double sum = 0;
+                 Sum sum{};
                  const std::int64_t end = std::min(rows, (b + 1) * block);
                  for (std::int64_t i = b * block; i < end; ++i) sum += term(i);
                  partial[static_cast<std::size_t>(b)] = sum;
                });
-  double sum = 0;
-  for (double p : partial) sum += p;
+  Sum sum{};
+  for (const Sum& p : partial) sum += p;
   return sum;
 }
 

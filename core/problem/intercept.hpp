@@ -8,31 +8,41 @@
 
 namespace shotgun {
 
+// The first two derivatives along the constant column, and what the first is a sum of.
+struct ConstantSlope {
+  double slope = 0, curvature = 0, size = 0;
+  ConstantSlope& operator+=(const ConstantSlope& other) {
+    slope += other.slope;
+    curvature += other.curvature;
+    size += other.size;
+    return *this;
+  }
+};
+
 // Adds to every z_i the constant b that minimises sum_i w_i L(z_i + b, y_i), and returns b.
 // Newton's method in one dimension, inside the bracket that the signs of the slope have shown: a
 // step that leaves it, or is not half of the last one, gives way to the bracket's middle (or goes
-// far out while there is none). When the minimum is at infinity it ends after a bounded number of
-// steps.
+// far out while there is none). It ends where the slope is nothing but rounding; when the minimum
+// is at infinity, after a bounded number of steps.
 template <Loss L>
 double minimise_intercept(int threads, const Observed<L>& samples, std::span<double> z) {
-  auto sum = [&](double Curve::* part, double b) {
-    return sum_rows(threads, samples.size(), [&](std::int64_t i) {
-      return samples.at(i, z[static_cast<std::size_t>(i)] + b).*part;
-    });
-  };
   double b = 0, lo = -infinity, hi = infinity, last = infinity;
   for (int step = 0; step < (L::quadratic ? 2 : 200); ++step) {
-    const double slope = sum(&Curve::derivative, b);
-    if (slope == 0) break;
+    const auto [slope, curvature, size] = sum_rows(threads, samples.size(), [&](std::int64_t i) {
+      const Curve c = samples.at(i, z[static_cast<std::size_t>(i)] + b);
+      return ConstantSlope{c.derivative, c.curvature, std::abs(c.derivative)};
+    });
+    if (!L::quadratic && std::abs(slope) <= 0x1p-51 * size && size < infinity) break;
     (slope > 0 ? hi : lo) = b;
-    double move = -slope / sum(&Curve::curvature, b);
+    double move = -slope / curvature;
     if (std::abs(move) <= 1e-15 * (1 + std::abs(b))) break;
-    const double far = 10 * (1 + std::abs(b)), size = std::abs(move);
-    if (!L::quadratic && !(b + move > lo && b + move < hi && size < far && size <= 0.5 * last)) {
+    const double far = 10 * (1 + std::abs(b)), reach = std::abs(move);
+    if (!L::quadratic && !(b + move > lo && b + move < hi && reach < far && reach <= 0.5 * last)) {
       const bool bracketed = lo > -infinity && hi < infinity;
       move = bracketed ? 0.5 * (lo + hi) - b : -std::copysign(far, slope);
     }
     last = std::abs(move);
+    if (b + move == b) break;
     b += move;
   }
   for_rows(threads, samples.size(), [&](std::int64_t i) { z[static_cast<std::size_t>(i)] += b; });

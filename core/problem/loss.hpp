@@ -33,7 +33,7 @@ concept Loss = requires(const L& loss, double z, double y, double u) {
 
 // How far rounding may take a derivative, multiplied by a weight and divided by it again, out of
 // the conjugate's domain.
-constexpr double rounding = 0x1p-50;
+inline constexpr double domain_slack = 0x1p-50;
 
 // p log(p/q) - p + q >= 0, the divergence of p from q = exp(log_q), which may underflow.
 inline double divergence(double p, double q, double log_q) {

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun.problem import Vector
+import shotgun._core as _core
+from shotgun.problem import LOSSES, Vector, check_choice, check_weights
 from shotgun.solve import Solution, solve
 
 
@@ -30,7 +31,7 @@ class OneVsRest:
     @property
     def X(self) -> sp.csc_array:
         """The weights, one column per class."""
-        return sp.csc_array(np.column_stack([fit.x for fit in self.fits]))
+        return sp.hstack([sp.csc_array(fit.x[:, None]) for fit in self.fits], format="csc")
 
     @property
     def intercepts(self) -> Vector:
@@ -38,7 +39,7 @@ class OneVsRest:
 
     def scores(self, A: Any) -> np.ndarray[Any, Any]:
         """A @ X + intercepts, of shape (n, k)."""
-        return np.asarray(A @ self.X.toarray() + self.intercepts)
+        return np.column_stack([A @ fit.x + fit.intercept for fit in self.fits])
 
     def predict(self, A: Any) -> np.ndarray[Any, Any]:
         """The class of the largest score, for each row of A."""
@@ -50,10 +51,11 @@ def one_vs_rest(A: Any, y: Any, lam: float, loss: str = "logistic", **keywords: 
 
     Parameters
     ----------
-    A, lam, loss, keywords
+    A, lam, keywords
         As in :func:`shotgun.solve`, the same for every class.
     y : array of shape (n,)
-        Labels of any kind, at least two different ones.
+        Labels of any kind, at least two different ones; those of rows without weight do not count.
+    loss : {"logistic", "squared_hinge"}
 
     Examples
     --------
@@ -62,12 +64,17 @@ def one_vs_rest(A: Any, y: Any, lam: float, loss: str = "logistic", **keywords: 
     >>> shotgun.one_vs_rest(A, list("aabbcc"), lam=0.1).predict(A).tolist()
     ['a', 'a', 'b', 'b', 'c', 'c']
     """
+    check_choice("loss", loss, tuple(n for n, t in LOSSES.items() if t == _core.Targets.classes))
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one dimension, not {labels.ndim}")
-    classes, codes = np.unique(labels, return_inverse=True)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y contains NaN or infinity")
+    present = labels
+    if keywords.get("weights") is not None:
+        present = labels[check_weights(keywords["weights"], len(labels)) > 0]
+    classes = np.unique(present)
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes, not {len(classes)}")
     A = A.tocsc() if sp.issparse(A) else np.asfortranarray(A)  # converted once, not for each
-    fits = [solve(A, codes == k, lam, loss, **keywords) for k in range(len(classes))]
-    return OneVsRest(classes, fits)
+    return OneVsRest(classes, [solve(A, labels == c, lam, loss, **keywords) for c in classes])

@@ -185,7 +185,8 @@ def solve(
         How to descend, not what to find: all reach the same certified gap. All but "asynchronous"
         give the same bits for any number of threads. The last two are the paper's Shooting CDN and
         Shotgun CDN: Newton steps along coordinates with a line search on the loss itself, over an
-        active set of weights (their plain form has `working_set=False`).
+        active set of weights (their plain form has `working_set=False`); with an intercept or
+        standardising, on quadratic models of it.
     P : int or "auto"
         Coordinates updated at once; independent of the number of threads.
     n_threads : int, optional
@@ -212,7 +213,7 @@ def solve(
     order : {"random", "cyclic"}
         Order of the coordinates in an epoch (shooting and bundle).
     max_epochs : int
-        An epoch is one update of every feature in the working set.
+        An epoch is one update of every feature in the working set; those on fewer samples count.
     deadline : float, optional
         Seconds after which the best point so far is returned with status "deadline".
     seed : int

@@ -215,8 +215,8 @@ namespace {
 // A loss itself on all columns of an example, with everything that F may have in it.
 template <Loss L>
 struct Direct {
-  explicit Direct(bool intercept) : e(make_example(60, 12, 0.6, L{}, 13)) {
-    e.lam = 2.0, e.l2 = 0.1, e.intercept = intercept;
+  Direct() : e(make_example(60, 12, 0.6, L{}, 13)) {
+    e.lam = 2.0, e.l2 = 0.1;
     e.w = random_vector(60, 14), e.offset = random_vector(60, 15);
     for (double& w : e.w) w = std::max(0.0, w);
     samples = {e.samples(), {}};
@@ -224,10 +224,8 @@ struct Direct {
     for (std::int64_t k = 0; k < e.A.d; ++k)
       coordinates.push_back(make_coordinate(e.A.sparse_columns(), k, e.w.data(), 1.0, false, 0.0,
                                             1.0, e.penalty_of(k)));
-    model.emplace(e.A.sparse_columns(), coordinates, samples, z, g, intercept, 1);
+    model.emplace(e.A.sparse_columns(), coordinates, samples, z, g, 1);
   }
-  // The constant that the intercept has added to z.
-  double constant() const { return z[0] - predictor(e, x, 0.0)[0]; }
 
   Example e;
   Observed<L> samples;
@@ -240,33 +238,31 @@ struct Direct {
 
 TEST_CASE_TEMPLATE("every step of CDN lowers F by what it says, and is made whenever x can move", L,
                    Squared, Logistic, SquaredHinge, Huber, Poisson) {
-  for (bool intercept : {false, true}) {
-    Direct<L> f(intercept);
-    for (int epoch = 0; epoch < 20; ++epoch, f.model->settle(1))
-      for (std::int64_t k = 0; k < f.e.A.d; ++k) {
-        const double before = objective(f.e, f.x, f.constant());
-        const Move move = f.model->propose(k, f.x[at(k)]);
-        if (move.delta == 0) continue;
-        const Step step = f.model->advance(move);
-        f.x[at(k)] += step.length * move.delta;
-        const double after = objective(f.e, f.x, f.constant());
-        CHECK(after <= before * (1 + 1e-14));
-        CHECK(step.decrease == doctest::Approx(before - after).epsilon(1e-9).scale(1e-3 * before));
-        if (std::abs(move.delta) > 1e-6) CHECK(step.length > 0);
-      }
-  }
+  Direct<L> f;
+  for (int epoch = 0; epoch < 20; ++epoch, f.model->settle(1))
+    for (std::int64_t k = 0; k < f.e.A.d; ++k) {
+      const double before = objective(f.e, f.x, 0.0);
+      const Move move = f.model->propose(k, f.x[at(k)]);
+      if (move.delta == 0) continue;
+      const Step step = f.model->advance(move);
+      f.x[at(k)] += step.length * move.delta;
+      const double after = objective(f.e, f.x, 0.0);
+      CHECK(after <= before * (1 + 1e-14));
+      CHECK(step.decrease == doctest::Approx(before - after).epsilon(1e-9).scale(1e-3 * before));
+      if (std::abs(move.delta) > 1e-6) CHECK(step.length > 0);
+    }
 }
 
 TEST_CASE_TEMPLATE("what CDN keeps of its rows is what it would make of them afresh", L, Squared,
                    Logistic, SquaredHinge, Huber, Poisson) {
-  Direct<L> f(true);
+  Direct<L> f;
   ActiveSet order(f.e.A.d, f.e.A.n, false, 7);
   Epoch epoch;
   Watch watch{nullptr, infinity};
   for (int e = 0; e < 5; ++e) sweep(*f.model, f.x, order.next(), epoch, watch);
   Doubles z = f.z, g(z.size());
-  const Cdn<SparseColumns<double>, L> fresh(f.model->A, f.coordinates, f.samples, z, g, false, 1);
-  const Doubles rows = predictor(f.e, f.x, f.constant());
+  const Cdn<SparseColumns<double>, L> fresh(f.model->A, f.coordinates, f.samples, z, g, 1);
+  const Doubles rows = predictor(f.e, f.x, 0.0);
   for (std::int64_t i = 0; i < f.e.A.n; ++i) {
     CHECK(f.z[at(i)] == doctest::Approx(rows[at(i)]).epsilon(1e-13).scale(1.0));
     CHECK(f.model->value(i, 0) == doctest::Approx(fresh.value(i, 0)).epsilon(1e-13));
@@ -279,7 +275,7 @@ TEST_CASE_TEMPLATE("what CDN keeps of its rows is what it would make of them afr
 
 TEST_CASE_TEMPLATE("threads that race and a single one propose the same step of CDN", L, Logistic,
                    SquaredHinge, Huber, Poisson) {
-  Direct<L> f(false);
+  Direct<L> f;
   for (std::int64_t k = 0; k < f.e.A.d; ++k) {
     const Move alone = f.model->propose(k, 0.0), racing = f.model->propose_racing(k, 0.0);
     CHECK(racing.gradient == doctest::Approx(alone.gradient).epsilon(1e-12));

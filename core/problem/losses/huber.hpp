@@ -22,7 +22,8 @@ struct Huber {
   }
   // (inside - u)^2 / 2, and what is beyond delta times what u lacks of it.
   double fenchel_young(double z, double y, double u) const {
-    if (!(std::abs(u) <= delta * (1 + rounding))) return std::numeric_limits<double>::infinity();
+    if (!(std::abs(u) <= delta * (1 + domain_slack)))
+      return std::numeric_limits<double>::infinity();
     const double r = z - y, inside = std::clamp(r, -delta, delta);
     const double e = inside - std::clamp(u, -delta, delta);
     return 0.5 * e * e + (r - inside) * e;

@@ -22,7 +22,7 @@ struct Poisson {
   }
   static double fenchel_young(double z, double y, double u) {
     const double p = u + y;
-    if (!(p >= -rounding * y)) return std::numeric_limits<double>::infinity();
+    if (!(p >= -domain_slack * y)) return std::numeric_limits<double>::infinity();
     return divergence(p, std::exp(z), z);
   }
 
