@@ -526,6 +526,16 @@ def test_poisson_rates_may_begin_far_from_the_counts(offset: float) -> None:
     assert fit.x[5] + offset == pytest.approx(near.x[5], abs=1e-2)
 
 
+@pytest.mark.parametrize("seed", range(40, 70))
+def test_an_epoch_that_misses_the_one_weight_to_move_is_not_the_last(seed: int) -> None:
+    A = np.random.RandomState(0).uniform(size=(30, 3))  # seed 65 draws without it
+    y = np.arange(30) % 3 == 2
+    fit = shotgun.solve(
+        A, y, 1.0, "logistic", engine="asynchronous", fit_intercept=True, n_threads=1, seed=seed
+    )
+    assert fit.status == "converged"
+
+
 def test_what_float64_cannot_improve_ends_soon() -> None:
     rng = np.random.default_rng(6)
     A = rng.standard_normal((200, 5))

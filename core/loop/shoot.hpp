@@ -65,7 +65,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
         epoch.decrease > 0x1p-98 * model.rows_value(threads) || (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
-    if (aim.returns > 0 && engine.ready() && epoch.decrease <= aim.returns * gained) break;
+    if (engine.ready() && epoch.decrease < aim.returns * gained) break;
     if (done < check || !engine.ready()) continue;
     if (engine.gradual() && epoch.decrease > aim.gap * static_cast<double>(epochs)) {
       check = done + std::clamp<std::int64_t>(done / 8, 1, 10);

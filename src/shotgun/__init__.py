@@ -1,16 +1,37 @@
 """Shotgun: certified, parallel solver for L1-regularised models."""
 
+from typing import TYPE_CHECKING
+
 from shotgun._threads import register_threadpoolctl as _register
 from shotgun.multiclass import OneVsRest, one_vs_rest
 from shotgun.parallelism import Parallelism, ideal_p, report, spectral_radius
 from shotgun.path import Path, path
 from shotgun.solve import Solution, lambda_max, solve
 
+if TYPE_CHECKING:
+    from shotgun.linear import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
+    from shotgun.logistic import LinearSVC, LogisticRegression
+
+_LAZY = {  # what needs scikit-learn, and where it is
+    "ElasticNet": "shotgun.linear",
+    "Lasso": "shotgun.linear",
+    "LinearSVC": "shotgun.logistic",
+    "LogisticRegression": "shotgun.logistic",
+    "SparseHuberRegressor": "shotgun.linear",
+    "SparsePoissonRegressor": "shotgun.linear",
+}
+
 __all__ = [
+    "ElasticNet",
+    "Lasso",
+    "LinearSVC",
+    "LogisticRegression",
     "OneVsRest",
     "Parallelism",
     "Path",
     "Solution",
+    "SparseHuberRegressor",
+    "SparsePoissonRegressor",
     "ideal_p",
     "lambda_max",
     "one_vs_rest",
@@ -32,4 +53,6 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
     if name == "theory":
         return importlib.import_module("shotgun.theory")
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'shotgun' has no attribute {name!r}")
