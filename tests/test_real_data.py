@@ -169,7 +169,7 @@ def test_classes_as_they_came_are_certified_and_no_worse_than_liblinear(
         fit_intercept=intercept,
         intercept_scaling=100.0,  # it penalises the intercept, by 1 / 100 then
         tol=1e-6,
-        max_iter=1000,
+        max_iter=1000 if small else 50,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it did not reach is no reproach to us
