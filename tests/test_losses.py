@@ -460,52 +460,6 @@ def test_an_unknown_loss_is_told_which_there_are() -> None:
         shotgun.solve(data.A, data.y, 1.0, "hinge")
 
 
-def tall(seed: int) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    A = np.asfortranarray(rng.standard_normal((6400, 20)))
-    return A, np.where(A[:, :3].sum(axis=1) + rng.standard_normal(6400) > 0, 1.0, -1.0)
-
-
-def test_few_samples_come_first_where_there_are_many() -> None:
-    A, y = tall(0)
-    lam = shotgun.lambda_max(A, y, "logistic") / 1000
-    fit = shotgun.solve(A, y, lam, "logistic", trace=True)
-    assert [row["samples"] for row in fit.trace] == sorted(row["samples"] for row in fit.trace)
-    assert {row["samples"] for row in fit.trace} == {400, 1600, 6400}
-    assert [row["round"] for row in fit.trace] == list(range(len(fit.trace)))
-    assert [row["epoch"] for row in fit.trace] == sorted(row["epoch"] for row in fit.trace)
-    assert fit.status == "converged"
-    for plain in ({"working_set": False}, {"x0": np.zeros(20)}):
-        straight = shotgun.solve(A, y, lam, "logistic", trace=True, **plain)
-        assert {row["samples"] for row in straight.trace} == {6400}
-        assert abs(straight.objective - fit.objective) <= fit.gap + straight.gap
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_few_samples_that_are_not_like_the_others_do_no_harm(intercept: bool) -> None:
-    A, y = tall(1)
-    order = np.argsort(y, kind="stable")  # the first half is of one class
-    lam = shotgun.lambda_max(A, y, "logistic") / 1000
-    sorted_fit, fit = (
-        shotgun.solve(a, b, lam, "logistic", fit_intercept=intercept)
-        for a, b in ((np.asfortranarray(A[order]), y[order]), (A, y))
-    )
-    assert sorted_fit.status == "converged"
-    assert abs(sorted_fit.objective - fit.objective) <= fit.gap + sorted_fit.gap
-
-
-def test_samples_that_mislead_change_neither_the_tolerance_nor_the_start() -> None:
-    rng = np.random.default_rng(4)
-    A = rng.standard_normal((4000, 3))
-    y = np.sign(A @ [3.0, -2.0, 1.0])
-    y[:1000] *= -1
-    y[-5] *= -1
-    null = 4000 * np.log(2)
-    assert shotgun.solve(A, y, 1.0, "logistic").tolerance == pytest.approx(1e-6 * null)
-    for most in range(1, 6):
-        assert shotgun.solve(A, y, 1.0, "logistic", max_epochs=most).objective <= null
-
-
 def test_a_start_where_f_is_infinite_is_not_kept() -> None:
     A, y = problem(LOSSES["poisson"])
     fit = shotgun.solve(A, y, 1.0, "poisson", x0=np.full(A.shape[1], 1e3))
@@ -544,37 +498,3 @@ def test_what_float64_cannot_improve_ends_soon() -> None:
     fit = shotgun.solve(A, y, lam, "huber", engine="newton")
     assert fit.status in ("converged", "precision")
     assert fit.n_epochs < 2000
-
-
-def test_a_fit_may_be_stopped_while_few_samples_are_fitted() -> None:
-    A, y = tall(2)
-    fit = shotgun.solve(A, y, 1.0, "logistic", callback=lambda row: row["samples"] == 1600)
-    assert fit.status == "stopped"
-    assert fit.objective <= 6400 * np.log(2)
-    assert fit.gap >= 0
-    first = shotgun.solve(A, y, 1.0, "logistic", callback=lambda row: True)
-    assert (first.status, first.n_rounds) == ("stopped", 0)
-
-
-def test_one_vs_rest_certifies_each_class_and_tells_them_apart() -> None:
-    rng = np.random.default_rng(3)
-    centres = 4 * np.eye(3, 8)
-    labels = np.repeat(["a", "b", "c"], 40)
-    A = np.repeat(centres, 40, axis=0) + rng.standard_normal((120, 8))
-    fit = shotgun.one_vs_rest(A, labels, 1.0, fit_intercept=True)
-    assert fit.classes.tolist() == ["a", "b", "c"]
-    assert (fit.predict(A) == labels).mean() > 0.95
-    for k, name in enumerate(fit.classes):
-        one = shotgun.solve(A, labels == name, 1.0, "logistic", fit_intercept=True)
-        assert fit.fits[k].status == "converged"
-        np.testing.assert_array_equal(fit.X.toarray()[:, k], one.x)
-    sparse = shotgun.one_vs_rest(sp.csr_array(A), labels, 1.0, fit_intercept=True)
-    np.testing.assert_allclose(sparse.scores(sp.csr_array(A)), fit.scores(A), atol=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("y", "what"), [(["a", "a"], "two classes"), ([["a"], ["b"]], "dimension")]
-)
-def test_one_vs_rest_refuses_what_it_cannot_separate(y: Any, what: str) -> None:
-    with pytest.raises(ValueError, match=f"y must .*{what}"):
-        shotgun.one_vs_rest(np.eye(2), y, 1.0)

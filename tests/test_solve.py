@@ -14,17 +14,7 @@ from hypothesis import strategies as st
 import shotgun
 from conftest import OPTIONS, D, Data, N, half_free, make_data, offset, weights
 from reference import Reference, assert_optimal
-
-ENGINES = (
-    "shooting",
-    "bundle",
-    "block",
-    "newton",
-    "asynchronous",
-    "shooting_cdn",
-    "shotgun_cdn",
-    "auto",
-)
+from shotgun.solve import ENGINES
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

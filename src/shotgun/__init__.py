@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from shotgun._threads import register_threadpoolctl as _register
-from shotgun.multiclass import OneVsRest, one_vs_rest
 from shotgun.parallelism import Parallelism, ideal_p, report, spectral_radius
 from shotgun.path import Path, path
 from shotgun.solve import Solution, lambda_max, solve
@@ -26,7 +25,6 @@ __all__ = [
     "Lasso",
     "LinearSVC",
     "LogisticRegression",
-    "OneVsRest",
     "Parallelism",
     "Path",
     "Solution",
@@ -34,7 +32,6 @@ __all__ = [
     "SparsePoissonRegressor",
     "ideal_p",
     "lambda_max",
-    "one_vs_rest",
     "path",
     "report",
     "solve",

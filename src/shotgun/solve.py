@@ -20,16 +20,7 @@ from shotgun.problem import (
     state_problem,
 )
 
-ENGINES = (
-    "auto",
-    "shooting",
-    "bundle",
-    "block",
-    "newton",
-    "asynchronous",
-    "shooting_cdn",
-    "shotgun_cdn",
-)
+ENGINES: tuple[str, ...] = tuple(_core.Engine.__members__)
 
 
 @dataclass(frozen=True)
