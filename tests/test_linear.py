@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
 from sklearn import linear_model
 from sklearn.base import clone
@@ -26,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shotgun
 import shotgun.estimator
-from conftest import D, N, box, factors, make_data, offset, weights
+from conftest import D, N, box, factors, given, make_data, offset, weights
 from reference import Reference, loss_values
 from shotgun import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
 
@@ -58,17 +57,6 @@ def test_shotgun_imports_without_scikit_learn() -> None:
 
 def test_all_public_names_exist() -> None:
     assert all(hasattr(shotgun, name) for name in shotgun.__all__)
-
-
-def given(A: Any, sparse: str | None, dtype: Any) -> Any:
-    """A in one of its forms."""
-    A = A.astype(dtype)
-    if sparse is None:
-        return A
-    A = sp.csc_array(A) if sparse == "csc" else sp.csr_matrix(A)
-    if sparse == "csc":
-        A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
-    return A
 
 
 def objective(model: Any, X: Any, y: Any, sample_weight: Any, loss: str = "squared") -> float:
@@ -246,13 +234,12 @@ def test_a_fit_that_does_not_converge_warns_once_and_says_what_to_change() -> No
     assert len(caught) == 1
     assert caught[0].filename == __file__
     message = str(caught[0].message)
-    assert f"gap is {model.dual_gap_.max():.3g}" in message
+    assert f"gap of Lasso in 2 of 2 fits is {model.dual_gap_.max():.3g}" in message
     null = np.var(data.y) / 2
     assert f"tolerance {1e-6 * null:.3g}" in message
-    assert "Raise max_iter (now 1)" in message
-    assert "2 of 2 fits" in message
+    assert "increase the number of iterations (max_iter, now 1) or tol (now 1e-06)" in message
     assert model.status_ == ["max_epochs"] * 2
-    with pytest.warns(ConvergenceWarning, match="Raise deadline"):
+    with pytest.warns(ConvergenceWarning, match="increase deadline"):
         model = Lasso(alpha=1e-3, deadline=0).fit(data.A, data.y)
     assert model.status_ == "deadline"
 

@@ -43,8 +43,8 @@ nb::object own(std::unique_ptr<T[]> values, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
-template <class T>
-nb::object own(const std::vector<T>& values) {
+template <class T, class Allocator>
+nb::object own(const std::vector<T, Allocator>& values) {
   auto copy = std::make_unique_for_overwrite<T[]>(values.size());
   std::copy(values.begin(), values.end(), copy.get());
   return own(std::move(copy), values.size());
@@ -276,6 +276,7 @@ NB_MODULE(_core, m) {
   nb::class_<Grid>(m, "Grid")
       .def(nb::init<>())
       .def_rw("lams", &Grid::lams)
+      .def_rw("l2s", &Grid::l2s)
       .def_rw("count", &Grid::count)
       .def_rw("eps", &Grid::eps)
       .def_rw("deviance", &Grid::deviance);
@@ -304,6 +305,7 @@ NB_MODULE(_core, m) {
       .def_ro("size", &Solution::size)
       .def_prop_ro("support", [](const Solution& s) { return own(s.support); })
       .def_prop_ro("weights", [](const Solution& s) { return own(s.weights); })
+      .def_prop_ro("open", [](const Solution& s) { return own(s.open); })
       .def_ro("intercept", &Solution::intercept)
       .def_ro("objective", &Solution::objective)
       .def_ro("null_objective", &Solution::null_objective)

@@ -34,7 +34,11 @@ class WorkingSet {
     pathwise_ = x0.empty() && options_.working_set && L::quadratic;
     if (x0.empty() && options_.working_set && !L::quadratic)
       if (fit_fewer_samples(callback) == Status::stopped) return finish(Status::stopped);
-    return finish(descend(callback));
+    Solution fit = finish(descend(callback));
+    if (!watch_.stopped()) screen();  // by the last gap, the smallest
+    fit.n_screened = screened_;
+    fit.open = std::move(active_);
+    return fit;
   }
 
   // One fit after the other, each from where the last one ended.
@@ -43,9 +47,10 @@ class WorkingSet {
     const std::vector<double> lams = grid.lams.empty() ? grid.below(largest_lambda()) : grid.lams;
     const double null_loss = point_.loss();
     std::vector<Solution> fits;
-    for (const double lam : lams) {
+    for (std::size_t k = 0; k < lams.size(); ++k) {
       begin();
-      retune(lam, fits.empty() ? lam : fits.back().lam);
+      retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
+             fits.empty() ? lams[k] : fits.back().lam);
       fits.push_back(finish(descend(callback)));
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
@@ -132,15 +137,15 @@ class WorkingSet {
     return first > lam ? first : 0;
   }
   Status approach(double first, const Callback& callback) {
-    const double lam = features_.spec().lam, lower = lower_;
+    const double lam = features_.spec().lam, l2 = features_.spec().l2, lower = lower_;
     ++row_.round;
-    retune(first, first);
+    retune(first, l2, first);
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
     tol_ = options_.tol;
     empty();
     exact_ = false;
-    retune(lam, lam);
+    retune(lam, l2, lam);
     lower_ = lower;
     return status;
   }
@@ -188,9 +193,9 @@ class WorkingSet {
   // sequential strong rule (Tibshirani et al. 2012) expects no c to change by more than lam does:
   // columns with |c_j| < 2 lam_j - last_j will stay at zero. Those it wrongly leaves out the next
   // scan finds.
-  void retune(double lam, double last) {
-    expectation_ = std::min(1.0, 2 - last / lam);
-    features_.set_lam(lam);
+  void retune(double lam, double l2, double last) {
+    expectation_ = lam > 0 ? std::min(1.0, 2 - last / lam) : 1.0;
+    features_.set_strength(lam, l2);
     awaken();
     if (2 * point_.support().size() < static_cast<std::size_t>(working_set_size())) empty();
     copies_.coordinates.clear();

@@ -9,22 +9,30 @@ from shotgun.solve import Solution, lambda_max, solve
 
 if TYPE_CHECKING:
     from shotgun.linear import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
+    from shotgun.linear_cv import ElasticNetCV, LassoCV
     from shotgun.logistic import LinearSVC, LogisticRegression
+    from shotgun.logistic_cv import LogisticRegressionCV
 
 _LAZY = {  # what needs scikit-learn, and where it is
     "ElasticNet": "shotgun.linear",
+    "ElasticNetCV": "shotgun.linear_cv",
     "Lasso": "shotgun.linear",
+    "LassoCV": "shotgun.linear_cv",
     "LinearSVC": "shotgun.logistic",
     "LogisticRegression": "shotgun.logistic",
+    "LogisticRegressionCV": "shotgun.logistic_cv",
     "SparseHuberRegressor": "shotgun.linear",
     "SparsePoissonRegressor": "shotgun.linear",
 }
 
 __all__ = [
     "ElasticNet",
+    "ElasticNetCV",
     "Lasso",
+    "LassoCV",
     "LinearSVC",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "Parallelism",
     "Path",
     "Solution",
