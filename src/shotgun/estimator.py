@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 import shotgun._core as _core
 from shotgun.inspection import Inspection
+from shotgun.model import Persistent, fingerprint
 from shotgun.path import Path, path
 from shotgun.problem import Vector, check_vector
 from shotgun.progress import Progress, Row
@@ -35,7 +36,12 @@ FLOATS = (np.float64, np.float32)
 NO_LIMIT = 100_000  # epochs, where max_iter is None
 
 
-class SparseLinearModel(Inspection, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(
+    Inspection,
+    Persistent,
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A linear model with an L1 penalty, fitted by :func:`shotgun.solve`.
 
     A subclass names its loss and states its problem by `_state` and `_strength`; the class
@@ -135,6 +141,8 @@ class SparseLinearModel(Inspection, CallbackSupportMixin, BaseEstimator):  # typ
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+        if reset:
+            self.data_ = fingerprint(X, y, weights)
         return X, y, weights
 
     def _solve(
@@ -184,19 +192,16 @@ class SparseLinearModel(Inspection, CallbackSupportMixin, BaseEstimator):  # typ
     ) -> Along:
         """Fits for a whole grid of strengths, each from where the last one ended."""
         [target], [offset] = targets, known
-        ratio = self.l1_ratio
-        options = self._options(X.shape[0]) | how | {"l2": strengths * (1 - ratio)}
+        return along(self._path(X, target, weights, strengths, offset=offset, **how))
+
+    def _path(
+        self, X: Any, target: Array, weights: Vector | None, strengths: Vector, **how: Any
+    ) -> Path:
+        assert self.l1_ratio is not None
+        options = self._options(X.shape[0]) | how | {"l2": strengths * (1 - self.l1_ratio)}
         del options["lam"]
-        return along(
-            path(
-                X,
-                target,
-                strengths * ratio,
-                loss=self._loss,
-                weights=weights,
-                offset=offset,
-                **options,
-            )
+        return path(
+            X, target, strengths * self.l1_ratio, loss=self._loss, weights=weights, **options
         )
 
     def _options(self, n: int) -> dict[str, Any]:

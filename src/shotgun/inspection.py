@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import cycle
@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun.path import Path, path
+from shotgun.path import Path
 from shotgun.problem import check_choice, check_count, check_number
-from shotgun.solve import Solution, lambda_max, solve
+from shotgun.solve import Solution, lambda_max
 
 Array = np.ndarray[Any, Any]
 
@@ -48,34 +48,41 @@ class Inspection:
         n_weights : int
             How many weights to show.
         """
+        model = f"{self._loss} loss, {self._rows().shape[1]} features"
+        for name in ("alpha", "C"):
+            if hasattr(self, f"{name}_"):
+                model += f", {name} = {_chosen(self, name):.4g} chosen"
+        head = ["", "objective", "gap", "tolerance", "status", "non-zero", "engine", "P", "rho"]
+        lines = [str(self), model, "", *_aligned([head, *self._certificates()])]
+        if weights := self._largest(n_weights):
+            lines += ["", "largest weights", *_aligned(weights)]
+        return "\n".join(lines)
+
+    def _largest(self, n_weights: int) -> list[list[str]]:
+        """The largest weights: feature, weight, class or target."""
         coef, labels = self._rows(), self._labels()
-        head = ["", "objective", "gap", "tolerance", "status", "non-zero", "epochs", "engine", "P"]
-        table = [[*head, "rho"]]
-        table += [[label, *row] for label, row in zip(labels, self._certificates(), strict=True)]
         size = np.abs(coef).ravel()
         largest = np.argsort(-size, kind="stable")[: min(n_weights, np.count_nonzero(size))]
         rows, features = np.unravel_index(largest, coef.shape)
         names = names_of(features, getattr(self, "feature_names_in_", None))
-        weights = [
+        return [
             [name, f"{coef[row, j]:.6g}", labels[row]]
             for name, row, j in zip(names, rows, features, strict=True)
         ]
-        lines = [str(self), f"{self._loss} loss, {coef.shape[1]} features", "", *_aligned(table)]
-        if weights:
-            lines += ["", "largest weights", *_aligned(weights)]
-        return "\n".join(lines)
 
     def _certificates(self) -> list[list[str]]:
         """One row of the summary's table for each fit."""
         model: Any = self
-        sizes = np.count_nonzero(self._rows(), axis=1)
+        coef, labels = self._rows(), self._labels()
+        if _joint(self, len(coef)):
+            coef, labels = np.abs(coef).sum(axis=0, keepdims=True), [""]
         columns = [
+            labels,
             [f"{value:.6g}" for value in np.atleast_1d(model.objective_)],
             [f"{value:.2g}" for value in np.atleast_1d(model.dual_gap_)],
             [f"{value:.2g}" for value in np.atleast_1d(model.tolerance_)],
             np.atleast_1d(model.status_),
-            map(str, sizes),
-            map(str, np.broadcast_to(model.n_iter_, len(sizes))),
+            map(str, np.count_nonzero(coef, axis=1)),
             *zip(*map(_how, np.atleast_1d(model.parallelism_)), strict=True),
         ]
         return [list(row) for row in zip(*columns, strict=True)]
@@ -124,23 +131,30 @@ class Inspection:
     def to_sklearn(self) -> Any:
         """scikit-learn's plain estimator with the same weights: it predicts the same.
 
-        The *CV estimators become the plain model at the alpha or C that they chose. Logistic
-        regression of more than two classes becomes a `OneVsRestClassifier`, for scikit-learn's own
-        would give other probabilities. Fitted again, it is the same model as far as scikit-learn
-        has it: its HuberRegressor and PoissonRegressor know no L1 penalty.
+        The *CV estimators become the plain model at the alpha or C that they chose. Fitted again,
+        it is the same model as far as scikit-learn has it: its HuberRegressor and PoissonRegressor
+        know no L1 penalty.
         """
-        coef = self._rows()
-        if self._loss == "logistic" and len(coef) > 1:
-            return _one_against_rest(self)
-        return _fitted(_plain(self), self, self.coef_, self.intercept_)
+        self._rows()
+        plain = _plain(self)
+        plain.coef_, plain.intercept_ = self.coef_.copy(), np.copy(self.intercept_)[()]
+        for name in ("classes_", "n_iter_", "dual_gap_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(plain, name, getattr(self, name))
+        if self._loss == "huber":
+            plain.scale_ = 1.0
+        if self._loss == "poisson":
+            plain._base_loss = plain._get_loss()
+        return plain
 
     def relaxed(
         self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, gamma: float = 0.0
     ) -> Any:
         """The relaxed fit: the loss alone, minimised over the features that have a weight.
 
-        Signs are free; bounds stay. A blend with the penalised fit shrinks less than that and
-        varies less than the refit (Meinshausen 2007; Hastie, Tibshirani, Tibshirani 2020)::
+        Each target has its own; of classes fitted together a weight for any of them counts. Signs
+        are free; bounds stay. A blend with the penalised fit shrinks less than that one and varies
+        less than the refit (Meinshausen 2007; Hastie, Tibshirani, Tibshirani 2020)::
 
             coef_ = gamma * penalised + (1 - gamma) * refit,  the intercept likewise
 
@@ -159,24 +173,23 @@ class Inspection:
         """
         if check_number("gamma", gamma) > 1:
             raise ValueError(f"gamma must be at most 1, not {gamma}")
-        coef = self._rows()
         model: Any = copy(self)
         fits = [
             replace(
                 fit,
                 x=gamma * weights + (1 - gamma) * fit.x,
-                intercept=gamma * b + (1 - gamma) * fit.intercept,
+                intercept=gamma * intercept + (1 - gamma) * fit.intercept,
             )
-            for fit, weights, b in zip(
-                _refits(model, X, y, sample_weight, offset),
-                coef,
-                np.atleast_1d(self.intercept_) * np.ones(len(coef)),
-                strict=True,
-            )
+            for fit, weights, intercept in _refits(model, X, y, sample_weight, offset)
         ]
-        model._keep(fits, coef.dtype, model._scale(len(y)))
+        model._keep(fits, self._rows().dtype, model._scale(len(y)))
         model._warn([fit for fit in fits if fit.status != "converged"], len(fits), len(y))
         return model
+
+
+def _joint(model: Any, k: int) -> bool:
+    """Whether the targets are fitted together."""
+    return bool(model._loss == "logistic" and k > 1)
 
 
 def _how(parallelism: dict[str, Any]) -> tuple[str, str, str]:
@@ -196,31 +209,26 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _refits(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> list[Solution]:
-    """The loss minimised on the support of each fit."""
-    from shotgun.estimator import columns
+def _refits(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Iterator[Any]:
+    """The loss minimised on the support of each fit, and the weights and intercept before."""
+    from shotgun.estimator import columns, single
 
     coef, classes = model._rows(), getattr(model, "classes_", ())
+    k = len(coef)
+    intercept = np.broadcast_to(model.intercept_, k)
     X, targets, weights = model._data(X, y, sample_weight, reset=False)
-    if len(targets) != len(coef) or not np.array_equal(getattr(model, "classes_", ()), classes):
+    if len(targets) != k or not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError("y must have the classes or targets that the model was fitted to")
-    options = {**model._options(len(y)), "lam": 0.0, "l2": 0.0}
-    return [
-        solve(
-            X,
-            target,
-            loss=model._loss,
-            x0=x,
-            weights=weights,
-            offset=known,
-            deadline=model.deadline,
-            trace=True,
-            **{**options, "penalty_factor": np.where(x != 0, 0.0, np.inf)},
-        )
-        for target, x, known in zip(
-            targets, coef, columns("offset", offset, len(y), len(targets)), strict=True
-        )
-    ]
+    known = columns("offset", offset, len(y), k)
+    free = copy(model)
+    free._strength = lambda n: 0.0
+    free.warm_start, free.l1_ratio, free.selection = True, 1.0, "cyclic"
+    for rows in [list(range(k))] if _joint(model, k) else [[i] for i in range(k)]:
+        free.coef_ = coef[rows]
+        free.penalty_factor = np.where(free.coef_.any(axis=0), 0.0, np.inf)
+        offsets = None if offset is None else np.column_stack([known[i] for i in rows])
+        [fit] = free._solve(X, [targets[i] for i in rows], weights, offsets)
+        yield fit, coef[rows].reshape(fit.x.shape), single(intercept[rows])
 
 
 _PLAIN = {  # scikit-learn's class for each loss, and the parameters that mean the same there
@@ -233,8 +241,9 @@ _PLAIN = {  # scikit-learn's class for each loss, and the parameters that mean t
 
 
 def _chosen(model: Any, name: str) -> Any:
-    """A parameter, or what a CV estimator chose for it."""
-    return getattr(model, f"{name}_", getattr(model, name, None))
+    """A parameter, or what a CV estimator chose for it, for every class the same."""
+    value = getattr(model, f"{name}_", getattr(model, name, None))
+    return float(value.flat[0]) if isinstance(value, np.ndarray) else value
 
 
 def _plain(model: Any) -> Any:
@@ -246,7 +255,7 @@ def _plain(model: Any) -> Any:
     params = {"fit_intercept": model.fit_intercept}
     params |= {each: _chosen(model, each) for each in shared if each != "penalty" or each in known}
     if model._loss in ("logistic", "squared_hinge"):
-        params["C"] = float(np.max(_chosen(model, "C")))
+        params["C"] = _chosen(model, "C")
     if model._loss == "logistic":
         params["solver"] = "saga"  # takes every l1_ratio
     if model._loss == "huber":
@@ -256,72 +265,55 @@ def _plain(model: Any) -> Any:
     return getattr(importlib.import_module(f"sklearn.{module}"), name)(**params)
 
 
-def _fitted(plain: Any, model: Any, coef: Any, intercept: Any) -> Any:
-    """scikit-learn's estimator with the weights of ours."""
-    plain.coef_, plain.intercept_ = coef.copy(), np.copy(intercept)[()]
-    for name in ("classes_", "n_iter_", "dual_gap_", "n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(plain, name, getattr(model, name))
-    if model._loss == "huber":
-        plain.scale_ = 1.0
-    if model._loss == "poisson":
-        plain._base_loss = plain._get_loss()
-    return plain
-
-
-def _one_against_rest(model: Any) -> Any:
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.preprocessing import LabelBinarizer
-
-    many = OneVsRestClassifier(_plain(model))
-    many.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
-    many.classes_ = model.classes_
-    many.estimators_ = []
-    for row, b in enumerate(model.intercept_):
-        one = _fitted(_plain(model), model, model.coef_[row : row + 1], [b])
-        one.classes_, one.n_iter_ = np.array([0, 1]), one.n_iter_[row : row + 1]
-        many.estimators_.append(one)
-    return many
-
-
 @dataclass(frozen=True)
 class PathProblem:
     """What an estimator minimises, for any strength of its penalty."""
 
+    model: Any
     X: Any
     targets: list[Array]
-    options: dict[str, Any]  # of `path`, without the penalty
+    weights: Any
     offsets: list[Any]
-    unit: float  # lam, and l2 over lam, where alpha or C is 1
-    ridge: float
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> PathProblem:
         """State the problem; writes to the model as `fit` does."""
-        from shotgun.estimator import columns
+        from shotgun.estimator import by_columns, columns
 
-        one = copy(model).set_params(**{"alpha" if hasattr(model, "alpha") else "C": 1.0})
-        X, targets, weights = model._data(X, y, sample_weight)
-        X = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
-        n = X.shape[0]
-        options = {**one._options(n), "loss": model._loss, "weights": weights}
-        lam, l2 = options.pop("lam"), options.pop("l2")
-        if lam == 0:
+        if not {"alpha", "C"} & set(model.get_params()):
+            raise ValueError(f"estimator must have a parameter alpha or C, not be {model}")
+        if model.l1_ratio == 0:
             raise ValueError("l1_ratio must be positive: without an L1 penalty there is no path")
-        return cls(X, targets, options, columns("offset", offset, n, len(targets)), lam, l2 / lam)
+        X, targets, weights = model._data(X, y, sample_weight)
+        offsets = columns("offset", offset, X.shape[0], len(targets))
+        return cls(model, by_columns(X), targets, weights, offsets)
 
-    def lambda_max(self, target: int, **changes: Any) -> float:
-        """The least lam without a weight; `changes` are other options."""
-        options = {k: v for k, v in self.options.items() if k not in _OF_THE_DESCENT} | changes
-        return lambda_max(self.X, self.targets[target], offset=self.offsets[target], **options)
+    def lambda_max(self, weights: Any) -> float:
+        """The least lam without a weight, each target or class against the rest."""
+        options = self.model._options(self.X.shape[0])
+        known = ("delta", "n_threads", "fit_intercept", "standardize", "penalty_factor", "bounds")
+        options = {name: options[name] for name in known}
+        return max(
+            lambda_max(self.X, y, self.model._loss, weights=weights, offset=offset, **options)
+            for y, offset in zip(self.targets, self.offsets, strict=True)
+        )
 
-    def path(self, target: int, lams: Array, **changes: Any) -> Path:
-        """The fits of one target; `changes` are other options."""
-        options = {"l2": lams * self.ridge, "offset": self.offsets[target], **self.options}
-        return path(self.X, self.targets[target], lams, **(options | changes))
-
-
-_OF_THE_DESCENT = ("engine", "P", "tol", "order", "max_epochs", "seed")
+    def coefs(self, lams: Array, weights: Any, **how: Any) -> list[sp.csc_array]:
+        """The weights along the path, (d, k) for each target; `how` has other options."""
+        each = list(zip(self.targets, self.offsets, strict=True))
+        strengths = lams / self.model.l1_ratio
+        return [
+            coefs
+            for group in ([each] if _joint(self.model, len(each)) else [[one] for one in each])
+            for coefs in self.model._along(
+                self.X,
+                [target for target, _ in group],
+                weights,
+                [offset for _, offset in group],
+                strengths,
+                **how,
+            ).coefs
+        ]
 
 
 def _axes(ax: Any, purpose: str) -> Any:
@@ -450,8 +442,8 @@ class PathDisplay:
         Parameters
         ----------
         estimator
-            A *CV estimator that is fitted and kept its path, or with X and y any other: then the
-            path is made by its parameters, and its own alpha or C marked.
+            A fitted *CV estimator, of which the mean of its folds is drawn; or any other, with X
+            and y, to which the path is fitted by its parameters.
         X, y, sample_weight, offset
             As in `fit`.
         target : int
@@ -461,12 +453,11 @@ class PathDisplay:
         ax, **options
             As in `plot`.
         """
-        if X is None:
-            display = _kept_path(cls, estimator)
+        if hasattr(estimator, "cv_coefs_"):
+            display = _mean_path(cls, estimator, target)
         else:
-            display = _made_path(
-                cls, copy(estimator), (X, y, sample_weight, offset), target, n_lams, eps
-            )
+            data = (X, y, sample_weight, offset)
+            display = _made_path(cls, copy(estimator), data, target, n_lams, eps)
         return display.plot(ax=ax, **options)
 
     def plot(self, ax: Any = None, *, n_labels: int = 8, title: str | None = None) -> PathDisplay:
@@ -536,32 +527,31 @@ class PathDisplay:
             )
 
 
-def _kept_path(cls: type[PathDisplay], estimator: Any) -> PathDisplay:
-    kept = getattr(estimator, "path_", None)
-    if kept is None:
-        raise ValueError(f"X and y are needed: this {type(estimator).__name__} has no path")
+def _mean_path(cls: type[PathDisplay], estimator: Any, target: int) -> PathDisplay:
     name = "alpha" if hasattr(estimator, "alpha_") else "C"
+    folds = [coefs if sp.issparse(coefs) else coefs[target] for coefs in estimator.cv_coefs_]
     return cls(
         grid=estimator.grid_,
-        coefs=kept.X,
+        coefs=sum(folds) / len(folds),
         grid_name=name,
         feature_names=getattr(estimator, "feature_names_in_", None),
-        chosen=float(np.max(_chosen(estimator, name))),
+        chosen=_chosen(estimator, name),
     )
 
 
 def _made_path(
     cls: type[PathDisplay], model: Any, data: tuple[Any, ...], target: int, n_lams: int, eps: float
 ) -> PathDisplay:
-    name = "alpha" if hasattr(model, "alpha") else "C"
-    chosen = getattr(model, name)
     problem = PathProblem.of(model, *data)
-    lams = problem.lambda_max(target) * np.geomspace(1, eps, n_lams)
-    fits = problem.path(target, lams)
-    grid = fits.lams / problem.unit if name == "alpha" else problem.unit / fits.lams
+    lams = problem.lambda_max(problem.weights) * np.geomspace(1, eps, n_lams)
+    coefs = problem.coefs(lams, problem.weights)[target]
+    strengths = lams[: coefs.shape[1]] / model.l1_ratio  # those that a deadline left
+    name = "alpha" if hasattr(model, "alpha") else "C"
+    grid = strengths / problem.X.shape[0] if name == "alpha" else 1 / strengths
+    chosen = getattr(model, name)
     return cls(
         grid=grid,
-        coefs=fits.X,
+        coefs=coefs,
         grid_name=name,
         feature_names=getattr(model, "feature_names_in_", None),
         chosen=chosen if grid.min() <= chosen <= grid.max() else None,
@@ -618,11 +608,11 @@ class CVDisplay:
         """Draw what a fitted *CV estimator of this package found; `ax`, `options` as in `plot`."""
         if not hasattr(estimator, "cv_scores_"):
             raise ValueError(f"estimator must be a fitted *CV estimator, not {estimator}")
-        scoring = getattr(estimator, "scoring", None)
-        scores, score_name = estimator.cv_scores_, "score" if callable(scoring) else scoring
-        if score_name is None:
-            errors = hasattr(estimator, "mse_path_")
+        scores, score_name = estimator.cv_scores_, estimator.scoring
+        if score_name in (None, "warn"):  # as scikit-learn has it
+            errors = estimator._loss == "squared"
             score_name = "neg_mean_squared_error" if errors else "accuracy"
+        score_name = "score" if callable(score_name) else score_name
         if score_name.startswith("neg_"):
             scores, score_name = -scores, score_name.removeprefix("neg_")
         display = cls(
@@ -630,7 +620,7 @@ class CVDisplay:
             scores=scores,
             min_index=estimator.min_index_,
             one_se_index=estimator.one_se_index_,
-            sizes=np.mean([_sizes(coefs) for coefs in estimator.cv_coefs_], axis=0),
+            sizes=np.mean([sizes(coefs) for coefs in estimator.cv_coefs_], axis=0),
             grid_name="alpha" if hasattr(estimator, "alpha_") else "C",
             score_name=score_name.replace("_", " "),
         )
@@ -674,9 +664,10 @@ class CVDisplay:
         return self
 
 
-def _sizes(coefs: Any) -> Array:
-    """The number of non-zero weights in each column."""
-    return np.asarray((coefs != 0).sum(axis=0)).ravel()
+def sizes(coefs: Any) -> Array:
+    """How many features have a weight, in each column; of several classes for any of them."""
+    total = abs(coefs) if sp.issparse(coefs) else sum(map(abs, coefs))
+    return np.asarray(np.diff(sp.csc_array(total).indptr))
 
 
 class ConvergenceDisplay:
@@ -747,7 +738,7 @@ class ConvergenceDisplay:
         X, targets, weights = model._data(X, y, sample_weight)
         fits = model._solve(X, targets, weights, offset)
         model._keep(fits, X.dtype, 1.0)
-        labels = None if len(fits) == 1 else model._labels()
+        labels = model._labels() if len(fits) > 1 else None
         return cls(fits, labels=labels).plot(ax=ax, **options)
 
     def plot(
@@ -777,7 +768,7 @@ class ConvergenceDisplay:
         ax.set_ylabel("duality gap / objective at zero")
         ax.grid(alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(frameon=False, fontsize="small", ncols=1 + len(self.labels) // 8)
         if title is not None:
             ax.set_title(title)
         return self
@@ -786,6 +777,4 @@ class ConvergenceDisplay:
 def _of_the_last_problem(fit: Solution) -> list[dict[str, Any]]:
     """The rounds of the problem asked for, not those of easier ones on the way to it."""
     last = fit.trace[-1]
-    return [
-        row for row in fit.trace if row["lam"] == last["lam"] and row["samples"] == last["samples"]
-    ]
+    return [row for row in fit.trace if all(row.get(k) == last.get(k) for k in ("lam", "samples"))]

@@ -11,12 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.metrics import d2_tweedie_score, r2_score
-from sklearn.utils import check_X_y
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
-from shotgun.estimator import FLOATS, Array, SparseLinearModel, user_level
-from shotgun.path import path
+from shotgun.estimator import Array, SparseLinearModel, by_columns, user_level
 from shotgun.problem import Vector
 from shotgun.solve import lambda_max
 
@@ -268,20 +266,20 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         unknown = set(params) - PATH_PARAMETERS
         if unknown:
             raise ValueError(f"Unexpected parameters in params: {sorted(unknown)}")
-        wanted = path_alphas(alphas, n_alphas)
-        weights = params.pop("sample_weight", None)
+        wanted, weights = path_alphas(alphas, n_alphas), params.pop("sample_weight", None)
         model = ElasticNet(l1_ratio=l1_ratio, positive=positive, fit_intercept=False, **params)
-        X, y = check_X_y(X, y, accept_sparse=("csc", "csr"), dtype=FLOATS, y_numeric=True)
-        X = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
-        (y,), weights = model._state(y, weights)
-        grid = alpha_grid(X, y, wanted, eps, l1_ratio, weights=weights, bounds=model._bounds())
-        options = model._options(len(y))
-        strengths = len(y) * grid
-        options.update(l2=strengths * (1 - l1_ratio), weights=weights)
-        del options["lam"]
-        fits = path(X, y, strengths * l1_ratio, **options)
-        answer = grid, fits.X.toarray().astype(X.dtype), fits.gaps / len(y)
-        return (*answer, [fit.n_epochs for fit in fits]) if return_n_iter else answer
+        model._validate_params()
+        X, targets, weights = model._data(X, y, weights)
+        if len(targets) > 1:
+            raise ValueError("y must be a single target: there is no multi-task penalty")
+        X, n = by_columns(X), X.shape[0]
+        grid = alpha_grid(
+            X, targets[0], wanted, eps, l1_ratio, weights=weights, bounds=model._bounds()
+        )
+        fits = model._path(X, targets[0], weights, n * grid)
+        model._warn([fit for fit in fits if fit.status != "converged"], len(grid), n)
+        answer = grid, fits.X.toarray().astype(X.dtype), fits.gaps / n
+        return (*answer, fits.n_epochs.tolist()) if return_n_iter else answer
 
 
 class Lasso(ElasticNet):

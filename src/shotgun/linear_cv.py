@@ -83,6 +83,7 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
         "selection": [StrOptions({"min", "1se", "cyclic", "random"})],
     }
 
+    _loss = "squared"
     _plain: ClassVar[type[ElasticNet]] = ElasticNet
 
     def __init__(

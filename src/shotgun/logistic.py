@@ -263,13 +263,13 @@ class LogisticRegression(SparseClassifier):
             offset=together(known),
             **options,
         )
+        unfinished: list[Any] = [fit for fit in fits if fit.status != "converged"]
+        by_class = np.swapaxes([fit.x for fit in fits], 0, 1)
         return Along(
-            coefs=[
-                sp.csc_array(np.array(rows).T) for rows in zip(*(f.x for f in fits), strict=True)
-            ],
+            coefs=[sp.csc_array(weights.T) for weights in by_class],
             intercepts=np.array([fit.intercept for fit in fits]),
-            n_iter=np.array([fit.n_epochs for fit in fits]),
-            unfinished=[fit for fit in fits if fit.status != "converged"],
+            n_iter=np.array([max(1, fit.n_epochs) for fit in fits]),  # to look is an iteration
+            unfinished=unfinished,
         )
 
     def _joint_options(self, n: int) -> dict[str, Any]:

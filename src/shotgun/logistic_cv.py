@@ -10,7 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
-from sklearn.utils.metadata_routing import _raise_for_params, _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
 
 from shotgun.estimator import Along, Array, SparseLinearModel, user_level
 from shotgun.logistic import LogisticRegression
@@ -80,6 +85,9 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     True
     """
 
+    # A weight is for the scorer, if that requests it.
+    __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{
             k: v
@@ -131,13 +139,13 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     def _models(self) -> list[Any]:
         if self.scoring == "warn":
             warn_future(
-                "The default of 'scoring' will change from accuracy to 'neg_log_loss' in version "
-                "1.11 of scikit-learn: name the one that you want"
+                "The default value of the parameter 'scoring' will change from accuracy to "
+                "'neg_log_loss' in version 1.11 of scikit-learn: name the one that you want"
             )
         if self.use_legacy_attributes == "warn":
             warn_future(
-                "The default of use_legacy_attributes will change from True to False in version "
-                "1.10 of scikit-learn: say which one you want"
+                "The default value of use_legacy_attributes will change from True to False in "
+                "version 1.10 of scikit-learn: say which one you want"
             )
         shared = self._shared(LogisticRegression) | {"penalty": "deprecated"}
         return [LogisticRegression(**shared, l1_ratio=float(ratio)) for ratio in self._ratios()]

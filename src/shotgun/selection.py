@@ -177,12 +177,14 @@ class CrossValidated(SparseLinearModel):
         end = np.inf if self.deadline is None else time.monotonic() + self.deadline
         X, y, counts = self._check(X, y, sample_weight)
         for_splitter, for_scorer = self._route(counts, params)
+        models = self._models()
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(splitter.split(X, y, **for_splitter))
         targets, weights = self._state(y, counts)
         known = columns("offset", offset, len(y), len(targets))
         data = Data(by_columns(X), y, targets, weights, known)
-        models = self._models()
+        if is_classifier(self):
+            check_classes(data, folds)
         grids = [self._grid(data, model) for model in models]
         progress = Progress(self, X, y, len(models) * len(folds))
         runs = self._run(data, folds, models, grids, for_scorer, progress, end)
@@ -301,6 +303,19 @@ class CrossValidated(SparseLinearModel):
             both = MethodMapping().add(caller="fit", callee="score")
             router.add(scorer=scorer, method_mapping=both.add(caller="score", callee="score"))
         return router
+
+
+def check_classes(data: Data, folds: Sequence[Fold]) -> None:
+    """Every fold has all classes to fit: an intercept has no minimum without."""
+    everything = np.arange(len(data.y))
+    for k, (train, _) in enumerate(folds):
+        present, left = (data.y[data.rows(rows) > 0] for rows in (everything, train))
+        missing = np.setdiff1d(present, left)
+        if missing.size:
+            raise ValueError(
+                f"fold {k} leaves no sample of class {missing[0]} to fit: fewer folds or a "
+                "stratified splitter would"
+            )
 
 
 def mean(folds: Sequence[Sequence[Any]]) -> Array:
