@@ -99,7 +99,7 @@ def test_folds_are_continued_with_the_same_bits(tmp_path):
     options = {"cv": 3, "alphas": LAMS / 50, "n_jobs": 1}
     whole = resumable(shotgun.LassoCV, first, **options).fit(A, Y)
     again = Folds(file, SAME, Interrupts())
-    again.resume()
+    again.resume(file)
     told = []
     model = resumable(shotgun.LassoCV, again, **options, callback=told.append).fit(A, Y)
     assert told == []
@@ -116,4 +116,4 @@ def test_hostile_folds_are_refused(folds, tmp_path):
     kept.write()
     write(file, hostile((tmp_path / "m.shotgun").read_bytes(), folds=folds))
     with pytest.raises(ModelError, match=r"m\.shotgun: "):
-        kept.resume()
+        kept.resume(file)

@@ -97,8 +97,8 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
-    if name == "theory":
-        return importlib.import_module("shotgun.theory")
+    if name in ("io", "theory"):
+        return importlib.import_module(f"shotgun.{name}")
     if name in _LAZY:
         globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
         return globals()[name]

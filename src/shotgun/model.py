@@ -326,6 +326,8 @@ def _data(record: Record) -> Record:
         raise ValueError("data must tell the shape and the number of non-zeros")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{32}", digest):
         raise ValueError("data must have a hash")
+    if not isinstance(data.get("zero_based", False), bool):
+        raise ValueError("zero_based must be true or false")
     return data
 
 

@@ -28,13 +28,13 @@ class Selection(StrEnum):
     one_se = "1se"
 
 
-def _option(*names: str, group: str, **details: Any) -> Any:
+def _option(group: str, *names: str, **details: Any) -> Any:
     return typer.Option(*names, rich_help_panel=group, **details)
 
 
-data = functools.partial(_option, group="Data")
-fit = functools.partial(_option, group="Fit")
-result = functools.partial(_option, group="Result")
+data = functools.partial(_option, "Data")
+fit = functools.partial(_option, "Fit")
+result = functools.partial(_option, "Result")
 
 DataFile = Annotated[str, typer.Argument(metavar="DATA", help="The file, or - for stdin.")]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="The model, or - for stdin.")]
@@ -111,3 +111,29 @@ Output = Annotated[
 Resume = Annotated[bool, result("--resume", help="Continue what was interrupted, from --output.")]
 Json = Annotated[bool, result("--json", help="JSON for machines instead of a table.")]
 Plot = Annotated[str | None, result("--plot", metavar="FILE", help="Draw it: png, svg or pdf.")]
+Folds = Annotated[
+    int, fit("--folds", metavar="N", min=2, help="How many parts are held out, in turn.")
+]
+Select = Annotated[
+    Selection,
+    fit("--select", metavar="HOW", help="min: least error; 1se: fewest features about as good."),
+]
+AnyFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="Data, or a .shotgun file, or - for either.")
+]
+Proba = Annotated[bool, result("--proba", help="The probability of every class.")]
+Predictions = Annotated[
+    str, result("--output", "-o", metavar="FILE", help="Where to.", show_default="stdout")
+]
+NewFile = Annotated[str, typer.Argument(metavar="OUTPUT", help="The new file, or - for stdout.")]
+NewFormat = Annotated[
+    str | None,
+    result(
+        "--to",
+        metavar="NAME",
+        help="svmlight, npz, csv, tsv or parquet.",
+        show_default="as the suffix tells",
+    ),
+]
+Size = Annotated[int, fit("--size", min=16, max=128, metavar="N", help="Pixels a side.")]
+Picture = Annotated[str, result("--output", "-o", metavar="FILE", help="The picture.")]

@@ -1,0 +1,476 @@
+"""What the verbs of the command line do: read data, call the library, print.
+
+Each verb is a function of what was given (the options by their names) that returns the exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from rich.console import Console
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import shotgun
+from shotgun import survey, tensors
+from shotgun.bars import CountBar, GapBar
+from shotgun.checkpoint import (
+    Fits,
+    Folds,
+    Interrupted,
+    Interrupts,
+    fit_path,
+    identity,
+    resumable,
+    resume_path,
+    unpack_path,
+)
+from shotgun.cli import say
+from shotgun.demo import run as run_demo
+from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, PathProblem
+from shotgun.model import decode, describe, encode, strength
+from shotgun.options import Loss
+from shotgun.tensors import SUFFIX, Record
+
+if TYPE_CHECKING:
+    import shotgun.io
+    from shotgun.io import Data
+
+Given = SimpleNamespace
+
+CONVERGED, NOT_CONVERGED = 0, 3
+
+_MODELS = {
+    Loss.squared: shotgun.Lasso,
+    Loss.logistic: shotgun.LogisticRegression,
+    Loss.squared_hinge: shotgun.LinearSVC,
+    Loss.huber: shotgun.SparseHuberRegressor,
+    Loss.poisson: shotgun.SparsePoissonRegressor,
+}
+_CLASSES = (Loss.logistic, Loss.squared_hinge)
+_KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when resumed
+
+
+# Fitting
+
+
+def fit(given: Given) -> int:
+    """One model."""
+    data = read_samples(given)
+    model = estimator(given)
+    lam = chosen_lam(given, model, data)
+    name = "C" if given.loss in _CLASSES else "alpha"
+    model.set_params(**{name: penalties(given, data, lam)})
+    with GapBar(Console(stderr=True), "fit", given.tol) as bar:
+        model.set_params(callback=bar)
+        model.fit(data.A, data.y, data.weights, offset=data.offset)
+    model.set_params(callback=None)
+    note_source(model, data)
+    code = tell_model(model, given, lam=lam)
+    if given.plot is not None:  # of a second fit, which takes the same steps
+        rows = {"sample_weight": data.weights, "offset": data.offset}
+        save_plot(ConvergenceDisplay.from_estimator(model, data.A, data.y, **rows), given)
+    return code
+
+
+def estimator(given: Given) -> Any:
+    """The estimator that has the loss, with a penalty still to be set."""
+    return _MODELS[given.loss](**options(given))
+
+
+def options(given: Given) -> Record:
+    """What all estimators are told."""
+    return {
+        "tol": given.tol,
+        "fit_intercept": not given.no_intercept,
+        "standardize": given.standardize,
+        "deadline": given.deadline,
+        "n_jobs": given.threads,
+        "random_state": given.seed,
+        "max_iter": None,
+    }
+
+
+def chosen_lam(given: Given, model: Any, data: Data) -> float:
+    """By --lam or --lam-ratio."""
+    lam, ratio = given.lam, given.lam_ratio
+    if lam is not None and ratio is not None:
+        raise ValueError("give --lam or --lam-ratio, not both")
+    if lam is None:
+        lam = (0.1 if ratio is None else ratio) * largest_lam(given, model, data)
+    if lam == 0 and given.loss in _CLASSES:
+        raise ValueError("--lam must be positive for a loss of classes")
+    return float(lam)
+
+
+def largest_lam(given: Given, model: Any, data: Data) -> float:
+    """The least lam without a weight."""
+    problem = PathProblem.of(model, data.A, data.y, data.weights, data.offset)
+    largest = problem.lambda_max(problem.weights)
+    if given.loss not in _CLASSES:  # regressors scale the weights to a mean of one
+        largest *= total_weight(data) / data.A.shape[0]
+    return largest
+
+
+def total_weight(data: Data) -> float:
+    return float(data.A.shape[0] if data.weights is None else data.weights.sum())
+
+
+def penalties(given: Given, data: Data, lams: Any) -> Any:
+    """C or alpha, for weights against the sum of losses."""
+    return 1 / lams if given.loss in _CLASSES else lams / total_weight(data)
+
+
+def tell_model(model: Any, given: Given, **more: Any) -> int:
+    """Write and print a model; the exit code says whether it converged."""
+    if given.output is not None:
+        model.save(given.output)
+    if given.output != "-":
+        tell(json.dumps(describe(model) | more) if given.json else model.summary())
+    converged = (np.atleast_1d(model.status_) == "converged").all()
+    return CONVERGED if converged else NOT_CONVERGED
+
+
+def save_plot(display: Any, given: Given) -> None:
+    display.figure_.savefig(given.plot, dpi=150)
+
+
+def tell(text: str) -> None:
+    """On standard output."""
+    print(text, flush=True)
+
+
+# Reading
+
+
+def read(given: Given, **more: Any) -> Data:
+    """The data of a file."""
+    return shotgun.io.read(
+        given.data,
+        target=column(given.target),
+        format=given.format,
+        weights=column(getattr(given, "weights", None)),
+        offset=column(given.offset),
+        impute=given.impute,
+        n_threads=getattr(given, "threads", None),
+        **more,
+    )
+
+
+def column(name: str | None) -> str | int | None:
+    """A column's number if it is one, else its name."""
+    return int(name) if name is not None and name.removeprefix("-").isdecimal() else name
+
+
+def read_samples(given: Given) -> Data:
+    """Data with something to predict."""
+    data = read(given)
+    if data.y is None:
+        raise ValueError(f"{given.data}: give --target: which column is to be predicted?")
+    check_target(given, data)
+    return data
+
+
+def check_target(given: Given, data: Data) -> None:
+    if given.loss not in _CLASSES and np.asarray(data.y).dtype.kind not in "fiub":
+        raise ValueError(f"{given.data}: the target holds text: --loss logistic tells classes")
+
+
+def note_source(model: Any, data: Data) -> None:
+    """What the model has to know of the file, to read others like it."""
+    if data.feature_names is not None:
+        model.feature_names_in_ = np.array(data.feature_names, dtype=object)
+    if data.zero_based is not None:
+        model.data_["zero_based"] = bool(data.zero_based)
+
+
+# Paths
+
+
+def path(given: Given) -> int:
+    """Many lams."""
+    data = read_samples(given)
+    problem = path_problem(given, data)
+    known = {k: v for k, v in problem.items() if k not in ("tol", "seed")}
+    lams = grid(given, shotgun.lambda_max(**known, n_threads=given.threads))
+    vectors = (problem["y"], data.weights, data.offset)
+    same = identity(data.A, *vectors, **kept_options(given))
+    begun = resume_path(file_to_resume(given), same) if given.resume else None
+    with Interrupts() as stop, CountBar(Console(stderr=True), "path", len(lams)) as bar:
+        how = {"deadline": given.deadline, "n_threads": given.threads}
+        fits = fit_path(lams=lams, begun=begun, **problem, **how, callback=stop.stops(bar))
+    if given.output is not None:
+        tensors.write(given.output, fits.pack(same))
+    if given.output != "-":
+        tell_path(fits, given)
+    if given.plot is not None and len(fits):
+        display = PathDisplay(grid=fits.lams, coefs=fits.X, feature_names=data.feature_names)
+        save_plot(display.plot(), given)
+    if stop.signal is not None:
+        return interrupted(given, stop.signal, f"{len(fits)} of {len(lams)} lams")
+    done = len(fits) == len(lams) and set(fits.statuses) == {"converged"}
+    return CONVERGED if done else NOT_CONVERGED
+
+
+def path_problem(given: Given, data: Data) -> Record:
+    """What is fitted, in the words of `shotgun.path`."""
+    y = data.y
+    if given.loss in _CLASSES:
+        classes, y = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) != 2:
+            raise ValueError(f"{given.data}: a path needs two classes, not {len(classes)}")
+    return {
+        "A": data.A,
+        "y": y,
+        "loss": str(given.loss),
+        "weights": data.weights,
+        "offset": data.offset,
+        "fit_intercept": not given.no_intercept,
+        "standardize": given.standardize,
+        "tol": given.tol,
+        "seed": given.seed,
+    }
+
+
+def grid(given: Given, largest: float) -> Any:
+    """The lams of a path."""
+    if not 0 < given.eps < 1:
+        raise ValueError(f"--eps must lie strictly between 0 and 1, not {given.eps}")
+    if largest == 0:
+        raise ValueError(f"{given.data}: no feature has to do with the target")
+    return np.geomspace(largest, given.eps * largest, given.n_lams)
+
+
+def kept_options(given: Given) -> Record:
+    """The options that a fit must have again to be resumed."""
+    return {"loss": str(given.loss)} | {name: getattr(given, name) for name in _KEPT}
+
+
+def file_to_resume(given: Given) -> str:
+    if given.output in (None, "-"):
+        raise ValueError("--resume needs --output: the file that was written when interrupted")
+    return str(given.output)
+
+
+def interrupted(given: Given, number: int, what: str) -> int:
+    """Say what was kept; the exit code tells the signal."""
+    if given.output in (None, "-"):
+        say("interrupted", f"{what} done; with --output they could be resumed")
+    else:
+        say("interrupted", f"{given.output} has {what}; --resume continues")
+    return 128 + number
+
+
+def tell_path(fits: Fits, given: Given) -> None:
+    columns = {
+        "lam": fits.lams.tolist(),
+        "nonzero": np.diff(fits.X.indptr).tolist(),
+        "objective": fits.objectives.tolist(),
+        "gap": fits.gaps.tolist(),
+        "epochs": fits.n_epochs.tolist(),
+        "status": fits.statuses,
+    }
+    tell(json.dumps({"tolerance": fits.tolerance, **columns}) if given.json else table(columns))
+
+
+def table(columns: dict[str, list[Any]]) -> str:
+    """Columns under their names, to the right."""
+    cells = [
+        [name, *(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)]
+        for name, values in columns.items()
+    ]
+    widths = [max(map(len, column)) for column in cells]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in zip(*cells, strict=True)
+    )
+
+
+# Cross-validation
+
+
+def cv(given: Given) -> int:
+    """The lam that predicts best."""
+    data = read_samples(given)
+    kind, parameters = cross_validated(given, data)
+    vectors = (data.y, data.weights, data.offset)
+    same = identity(data.A, *vectors, folds=given.folds, **kept_options(given))
+    total = given.folds * given.n_lams
+    with Interrupts() as stop, CountBar(Console(stderr=True), "cv", total) as bar:
+        folds = Folds(given.output, same, stop)
+        if given.resume:
+            folds.resume(file_to_resume(given))
+        model = resumable(kind, folds, **parameters, callback=stop.stops(bar))
+        try:
+            model.fit(data.A, data.y, data.weights, offset=data.offset)
+        except Interrupted:
+            folds.write()
+            return interrupted(given, stop.signal or 0, f"{folds.count()} of {total} fits")
+    note_source(model, data)
+    code = tell_cv(model, given)
+    if given.plot is not None:
+        save_plot(CVDisplay.from_estimator(model), given)
+    return code
+
+
+def cross_validated(given: Given, data: Data) -> tuple[type, Record]:
+    """The *CV estimator for the loss, and its parameters."""
+    if given.loss not in (Loss.squared, Loss.logistic):
+        raise ValueError(f"cv knows the losses squared and logistic, not {given.loss}")
+    largest = largest_lam(given, estimator(given), data)
+    values = penalties(given, data, grid(given, largest))
+    splitter = KFold if given.loss is Loss.squared else StratifiedKFold
+    parameters = options(given) | {
+        "selection": str(given.select),
+        "cv": splitter(given.folds, shuffle=True, random_state=given.seed),
+    }
+    if given.loss is Loss.squared:
+        return shotgun.LassoCV, parameters | {"alphas": values}
+    parameters |= {"scoring": "neg_log_loss", "use_legacy_attributes": False}
+    return shotgun.LogisticRegressionCV, parameters | {"Cs": values}
+
+
+def tell_cv(model: Any, given: Given) -> int:
+    """The scores, and the plain model that was chosen."""
+    scores = model.cv_scores_
+    mean = scores.mean(axis=0)
+    error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+    at = [model.min_index_, model.one_se_index_]
+    if not given.json and given.output != "-":
+        name = "C" if given.loss in _CLASSES else "alpha"
+        columns: dict[str, list[Any]] = {
+            "": ["min", "1se"],
+            name: model.grid_[at].tolist(),
+            "score": mean[at].tolist(),
+            "error": error[at].tolist(),
+            "taken": ["*" if k == model.best_index_ else "" for k in at],
+        }
+        tell(table(columns) + "\n")
+    told = {
+        "grid": model.grid_.tolist(),
+        "mean": mean.tolist(),
+        "standard_error": error.tolist(),
+        "min_index": at[0],
+        "1se_index": at[1],
+    }
+    return tell_model(decode(encode(model), "cv"), given, cv=told)
+
+
+# Using and looking
+
+
+def predict(given: Given) -> int:
+    """A line for each row of the data."""
+    if given.model == given.data == "-":
+        raise ValueError("MODEL and DATA cannot both be standard input")
+    model = shotgun.load(given.model)
+    if given.proba and not hasattr(model, "predict_proba"):
+        raise ValueError(f"{given.model}: a {type(model).__name__} has no probabilities")
+    data = read(given, **like_trained(model, given))
+    A = aligned(model, data, given.data)
+    answers = (model.predict_proba if given.proba else model.predict)(A, offset=data.offset)
+    if data.y is not None:
+        score = model.score(A, data.y, offset=data.offset)
+        name = "accuracy" if hasattr(model, "classes_") else "score"
+        print(f"{name} {score:.6g} of {len(answers)} samples", file=sys.stderr)
+    text = json.dumps(answers.tolist()) if given.json else "\n".join(map(line, answers.tolist()))
+    tensors.write(given.output, f"{text}\n".encode())
+    return CONVERGED
+
+
+def like_trained(model: Any, given: Given) -> Record:
+    """How an svmlight file that belongs to the model is read."""
+    if shotgun.io.format_of(given.data, given.format) != "svmlight":
+        return {}
+    return {"n_features": model.n_features_in_, "zero_based": model.data_.get("zero_based")}
+
+
+def line(answer: Any) -> str:
+    return "\t".join(map(repr, answer)) if isinstance(answer, list) else str(answer)
+
+
+def aligned(model: Any, data: Data, file: str) -> Any:
+    """The columns that the model knows, in its order; `column=value` that is not there is zero."""
+    names = vars(model).pop("feature_names_in_", None)  # predict would ask for a data frame
+    if names is None or data.feature_names is None:
+        return data.A
+    place = {name: j for j, name in enumerate(data.feature_names)}
+    of_values = {name.rpartition("=")[0] for name in place if "=" in name}
+    missing = [name for name in names if name not in place]
+    for name in missing:
+        if "=" not in name or name.rpartition("=")[0] not in of_values:
+            raise ValueError(f"{file}: the model's feature {name!r} is not there")
+    wanted = [place.get(name, len(place)) for name in names]
+    if not missing:
+        return data.A[:, wanted]
+    zero = sp.csc_array((data.A.shape[0], 1), dtype=data.A.dtype)
+    return sp.hstack([sp.csc_array(data.A), zero], format="csc")[:, wanted]
+
+
+def inspect(given: Given) -> int:
+    """Data or a model."""
+    if given.format is None and (given.data == "-" or given.data.endswith(SUFFIX)):
+        return inspect_model(given)
+    return inspect_data(given)
+
+
+def inspect_model(given: Given) -> int:
+    content = tensors.read(given.data)
+    name = "<stdin>" if given.data == "-" else given.data
+    record, kept = tensors.unpack(content, name)
+    if record.get("kind") == "path":
+        tell_path(unpack_path(record, kept, name), given)
+        return CONVERGED
+    model = decode(content, name)
+    if given.json or not hasattr(model, "status_"):  # a mean of folds has no certificate
+        tell(model.to_json())
+    else:
+        tell(f"{model.summary()}\n\n{origin(model, record)}")
+    return CONVERGED
+
+
+def origin(model: Any, record: Record) -> str:
+    """How the model was trained."""
+    n, d = model.data_["shape"]
+    return (
+        f"lam {strength(model)[0]:.6g}; trained on {n} samples of {d} features, "
+        f"{model.data_['nnz']} non-zeros, hash {model.data_['hash'][:8]}; "
+        f"shotgun {record.get('shotgun')}"
+    )
+
+
+def inspect_data(given: Given) -> int:
+    data = read(given)
+    found = survey.parallelism(data.A, data.weights, not given.no_intercept, given.threads)
+    odd = survey.odd_columns(data.A, data.feature_names)
+    largest = None
+    if data.y is not None:
+        check_target(given, data)
+        model = _MODELS[given.loss](fit_intercept=not given.no_intercept, n_jobs=given.threads)
+        largest = largest_lam(given, model, data)
+    if given.json:
+        told = {"lam_max": largest, "loss": str(given.loss), "warnings": odd}
+        tell(json.dumps(vars(found) | told))
+        return CONVERGED
+    lines = [str(found)]
+    if data.y is not None:
+        lines.append(f"target           {survey.target(data.y)}")
+        lines.append(f"lam_max          {largest:.6g}   ({given.loss} loss)")
+    tell("\n".join(lines + [f"warning          {what}" for what in odd]))
+    return CONVERGED
+
+
+def convert(given: Given) -> int:
+    """The same data in another format."""
+    shotgun.io.write(given.output, read(given), format=given.to)
+    return CONVERGED
+
+
+def demo(given: Given) -> int:
+    """A photograph."""
+    done = run_demo(Console(), given.size, given.output, given.threads, given.seed)
+    return CONVERGED if done else NOT_CONVERGED

@@ -1,0 +1,421 @@
+"""The command line: what it prints where, its exit codes, and that it can be interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from typer.testing import CliRunner
+
+import shotgun
+from shotgun import bars, io
+from shotgun.cli import app
+from shotgun.tensors import read as read_bytes
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 15))
+Y = X[:, 0] - 2 * X[:, 1] + 0.5 * rng.normal(size=120)
+NAMES = [f"f{j}" for j in range(15)]
+KIND = np.array(["bad", "fair", "good"])[np.digitize(Y, [-1, 1])]
+
+
+def run(*args, code=0, stdin=None):
+    result = CliRunner().invoke(app, [str(arg) for arg in args], input=stdin)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.stderr
+    return result
+
+
+def complaint(*args):
+    """The one line that a mistake gets."""
+    result = run(*args, code=2)
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("shotgun: error: ")
+    return result.stderr.removeprefix("shotgun: error: ").rstrip()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with data."""
+    folder = tmp_path_factory.mktemp("data")
+    io.write(folder / "train.csv", io.Data(X, Y, NAMES))
+    io.write(folder / "train.npz", io.Data(X, Y))
+    io.write(folder / "train.svm", io.Data(sp.csr_array(X), Y))
+    io.write(folder / "two.npz", io.Data(X, (Y > 0).astype(float)))
+    text = [",".join([*NAMES, "kind", "site"])]
+    sites = ("north", "south")
+    text += [
+        ",".join([*map(repr, row.tolist()), kind, sites[i % 2]])
+        for i, (row, kind) in enumerate(zip(X, KIND, strict=True))
+    ]
+    (folder / "kinds.csv").write_text("\n".join(text) + "\n")
+    return folder
+
+
+# Fitting
+
+
+def test_fit_prints_and_writes_the_model_that_the_library_fits(files, tmp_path):
+    file = tmp_path / "m.shotgun"
+    printed = run("fit", files / "train.csv", "-y", "y", "--lam", 12, "-o", file)
+    model = shotgun.Lasso(alpha=12 / 120, max_iter=None, random_state=0).fit(X, Y)
+    loaded = shotgun.load(file)
+    assert loaded.coef_.tobytes() == model.coef_.tobytes()
+    assert loaded.feature_names_in_.tolist() == NAMES
+    assert printed.stdout == loaded.summary() + "\n"
+    assert printed.stderr == ""
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber", "poisson"])
+def test_fit_knows_every_loss(loss, files):
+    told = json.loads(run("fit", files / "two.npz", "--loss", loss, "--json").stdout)
+    assert told["loss"] == loss
+    assert told["certificate"]["status"] == "converged"
+    assert told["n_nonzero"] > 0
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber", "poisson"])
+def test_lam_ratio_one_is_the_least_lam_without_weights(loss, files):
+    fit = ("fit", files / "two.npz", "--loss", loss, "--json", "--lam-ratio")
+    assert json.loads(run(*fit, 1.0001).stdout)["n_nonzero"] == 0
+    assert json.loads(run(*fit, 0.99).stdout)["n_nonzero"] == 1
+
+
+def test_lam_is_that_of_solve_with_weights_and_offset(tmp_path):
+    weights, offset = rng.uniform(0.5, 3, size=120), rng.normal(size=120)
+    io.write(tmp_path / "w.npz", io.Data(X, Y, weights=weights, offset=offset))
+    fit = run("fit", tmp_path / "w.npz", "--lam", 20, "--tol", 1e-12, "--json").stdout
+    told = json.loads(fit)
+    s = shotgun.solve(X, Y, 20, weights=weights, offset=offset, fit_intercept=True, tol=1e-12)
+    assert told["lam"] == 20
+    for weight in told["weights"]:
+        assert weight["weight"] == pytest.approx(s.x[weight["index"]], abs=1e-6)
+    half = run("fit", tmp_path / "w.npz", "--lam-ratio", 1.0001, "--json").stdout
+    assert json.loads(half)["n_nonzero"] == 0
+
+
+def test_options_reach_the_model(files):
+    options = ("--tol", 1e-3, "--no-intercept", "--standardize", "--seed", 5, "--threads", 1)
+    told = json.loads(run("fit", files / "train.npz", "--json", *options).stdout)["parameters"]
+    assert (told["tol"], told["fit_intercept"], told["standardize"]) == (1e-3, False, True)
+    assert (told["random_state"], told["n_jobs"]) == (5, 1)
+
+
+def test_a_fit_that_does_not_converge_says_so(files):
+    result = run("fit", files / "train.npz", "--tol", 1e-300, code=3)
+    assert "precision" in result.stdout
+    assert result.stderr.startswith("shotgun: warning: Objective did not converge.")
+    assert result.stderr.count("\n") == 1
+    run("fit", files / "train.npz", "--deadline", 0, code=3)
+
+
+def test_classes_may_have_names(files, tmp_path):
+    file = tmp_path / "kinds.shotgun"
+    run("fit", files / "kinds.csv", "-y", "kind", "-l", "logistic", "-o", file)
+    model = shotgun.load(file)
+    assert model.classes_.tolist() == ["bad", "fair", "good"]
+    assert model.feature_names_in_.tolist() == [*NAMES, "site=north", "site=south"]
+    result = run("predict", file, files / "kinds.csv", "-y", "kind")
+    predicted = result.stdout.split()
+    assert set(predicted) <= {"bad", "fair", "good"}
+    accuracy = np.mean(np.array(predicted) == KIND)
+    assert result.stderr == f"accuracy {accuracy:.6g} of 120 samples\n"
+
+
+@pytest.mark.parametrize("verb", ["fit", "path", "cv"])
+def test_a_picture_is_drawn(verb, files, tmp_path):
+    few = () if verb == "fit" else ("--n-lams", 5)
+    run(verb, files / "train.npz", "--plot", tmp_path / "p.png", *few)
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+# Paths and cross-validation
+
+
+def test_path_prints_what_the_library_finds(files):
+    told = json.loads(run("path", files / "train.npz", "--n-lams", 8, "--json").stdout)
+    p = shotgun.path(X, Y, n_lams=8, fit_intercept=True)
+    np.testing.assert_allclose(told["lam"], p.lams)
+    np.testing.assert_allclose(told["objective"], p.objectives, rtol=1e-5)
+    assert told["status"] == ["converged"] * 8
+    table = run("path", files / "train.npz", "--n-lams", 8).stdout.splitlines()
+    assert table[0].split() == ["lam", "nonzero", "objective", "gap", "epochs", "status"]
+    assert len(table) == 9
+
+
+def test_cv_writes_the_plain_model_that_it_chose(files, tmp_path):
+    file = tmp_path / "m.shotgun"
+    few = ("--n-lams", 20, "--folds", 3, "--select", "1se", "--seed", 1)
+    told = json.loads(run("cv", files / "train.npz", *few, "-o", file, "--json").stdout)
+    model = shotgun.load(file)
+    assert type(model) is shotgun.Lasso
+    assert model.alpha == told["cv"]["grid"][told["cv"]["1se_index"]]
+    assert told["cv"]["1se_index"] <= told["cv"]["min_index"]
+    table = run("cv", files / "train.npz", *few).stdout
+    assert table.endswith(model.summary() + "\n")
+
+
+def test_cv_chooses_C_for_classes(files):
+    told = run("cv", files / "kinds.csv", "-y", "kind", "-l", "logistic", "--n-lams", 5, "--json")
+    assert json.loads(told.stdout)["estimator"] == "LogisticRegression"
+
+
+def interrupt_at(monkeypatch, row, number=signal.SIGINT):
+    """Send this process a signal when the fit tells of its n-th row."""
+    told = []
+
+    def call(bar, _):
+        told.append(None)
+        if len(told) == row:
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(bars.CountBar, "__call__", call)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_path_keeps_what_is_certified(number, code, files, tmp_path, monkeypatch):
+    file = tmp_path / "p.shotgun"
+    path = ("path", files / "train.npz", "--n-lams", 20, "-o", file, "--json")
+    whole = json.loads(run(*path).stdout)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 12, number)
+        result = run(*path, code=code)
+    part = json.loads(result.stdout)
+    k = len(part["lam"])
+    assert 0 < k < 20
+    assert part["status"] == ["converged"] * k
+    assert result.stderr == (
+        f"shotgun: interrupted: {file} has {k} of 20 lams; --resume continues\n"
+    )
+    assert json.loads(run("inspect", file, "--json").stdout) == part
+    resumed = json.loads(run(*path, "--resume").stdout)
+    assert resumed["lam"] == whole["lam"]
+    for name in part.keys() - {"tolerance"}:
+        assert resumed[name][:k] == part[name] == whole[name][:k]
+    assert resumed["status"] == ["converged"] * 20
+    assert run(*path, "--resume").stdout == json.dumps(resumed) + "\n"
+
+
+def test_an_interrupted_cv_keeps_what_is_certified(files, tmp_path, monkeypatch):
+    file, other = tmp_path / "m.shotgun", tmp_path / "other.shotgun"
+    cv = ("cv", files / "train.npz", "--n-lams", 10, "--threads", 1, "--json", "-o")
+    whole = json.loads(run(*cv, other).stdout)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 40)
+        result = run(*cv, file, code=130)
+    assert result.stdout == ""
+    assert f"{file} has " in result.stderr
+    assert complaint("inspect", file).endswith("holds no fitted model but 'folds'")
+    kept = read_bytes(file)
+    assert "tol is another there" in complaint(*cv, file, "--resume", "--tol", 1e-3)
+    assert read_bytes(file) == kept
+    fits = []
+    with monkeypatch.context() as patch:
+        patch.setattr(bars.CountBar, "__call__", lambda bar, row: fits.append(row["fold"]))
+        resumed = json.loads(run(*cv, file, "--resume").stdout)
+    assert 0 not in fits  # that fold was complete
+    assert resumed["cv"]["grid"] == whole["cv"]["grid"]
+    np.testing.assert_allclose(resumed["cv"]["mean"], whole["cv"]["mean"], rtol=1e-4)
+    assert shotgun.load(file).alpha == shotgun.load(other).alpha
+    assert "cannot be resumed: it holds 'model'" in complaint(*cv, file, "--resume")
+
+
+def test_an_interrupted_fit_ends_with_130(files, monkeypatch):
+    def interrupt(bar, row):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bars.GapBar, "__call__", interrupt)
+    assert run("fit", files / "train.npz", code=130).stdout == ""
+
+
+def test_resume_refuses_other_data_and_options(files, tmp_path):
+    file = tmp_path / "p.shotgun"
+    few = ("--n-lams", 4, "-o", file)
+    run("path", files / "train.npz", *few)
+    refused = f"{file}: cannot be resumed: "
+    again = ("--resume", *few)
+    assert complaint("path", files / "two.npz", *again) == refused + "it is of other data"
+    for option, name in (
+        (("--tol", 1e-4), "tol"),
+        (("--loss", "huber"), "loss"),
+        (("--standardize",), "standardize"),
+        (("--eps", 0.1), "eps"),
+    ):
+        said = complaint("path", files / "train.npz", *again, *option)
+        assert said == f"{refused}{name} is another there"
+    assert "--resume needs --output" in complaint("path", files / "train.npz", "--resume")
+
+
+# Predicting
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.npz", "train.svm"])
+def test_predictions_are_the_models(name, files, tmp_path):
+    target = ("-y", "y") if name.endswith("csv") else ()
+    run("fit", files / name, *target, "-o", tmp_path / "m.shotgun")
+    model = shotgun.load(tmp_path / "m.shotgun")
+    vars(model).pop("feature_names_in_", None)
+    result = run("predict", tmp_path / "m.shotgun", files / name, *target)
+    np.testing.assert_allclose([float(v) for v in result.stdout.split()], model.predict(X))
+    assert result.stderr == f"score {model.score(X, Y):.6g} of 120 samples\n"
+    told = run("predict", tmp_path / "m.shotgun", files / name, "--json").stdout
+    np.testing.assert_allclose(json.loads(told), model.predict(X))
+
+
+def test_svmlight_is_read_as_the_model_was_trained(tmp_path):
+    (tmp_path / "train.svm").write_text("1 0:1 2:1\n-1 1:1\n2 0:2 1:-1\n0 2:3\n")
+    (tmp_path / "test.svm").write_text("0 1:1\n0 2:1\n")
+    file = tmp_path / "m.shotgun"
+    run("fit", tmp_path / "train.svm", "--lam-ratio", 0.01, "-o", file)
+    expected = shotgun.load(file).predict(np.eye(3)[1:])
+    told = json.loads(run("predict", file, tmp_path / "test.svm", "--json").stdout)
+    np.testing.assert_allclose(told, expected)
+
+
+def test_features_are_found_by_name(files, tmp_path):
+    run("fit", files / "kinds.csv", "-y", "kind", "-l", "logistic", "-o", tmp_path / "m.shotgun")
+    lines = [line.split(",") for line in (files / "kinds.csv").read_text().split()]
+    order = rng.permutation(len(lines[0]))
+    mixed = "\n".join(",".join(line[j] for j in order) for line in lines if line[-1] != "south")
+    (tmp_path / "mixed.csv").write_text(mixed + "\n")
+    model, options = tmp_path / "m.shotgun", ("--proba", "--json")
+    here = json.loads(run("predict", model, files / "kinds.csv", *options).stdout)
+    there = json.loads(run("predict", model, tmp_path / "mixed.csv", *options).stdout)
+    np.testing.assert_allclose(there, here[::2])
+    said = complaint("predict", model, files / "train.csv")
+    assert said.endswith("the model's feature 'site=north' is not there")
+
+
+def test_models_and_data_go_through_pipes(files):
+    fit = [sys.executable, "-m", "shotgun", "fit", "-", "--format", "csv", "-y", "y", "-o", "-"]
+    with open(files / "train.csv", "rb") as data:
+        model = subprocess.run(fit, stdin=data, capture_output=True, check=True).stdout
+    predict = [sys.executable, "-m", "shotgun", "predict", "-", str(files / "train.csv")]
+    told = subprocess.run(predict, input=model, capture_output=True, check=True).stdout
+    assert len(told.split()) == 120
+
+
+# Looking
+
+
+def test_inspect_tells_of_data(files, tmp_path):
+    told = json.loads(run("inspect", files / "train.npz", "--json").stdout)
+    assert (told["n"], told["d"], told["density"]) == (120, 15, 1.0)
+    assert told["ideal_p"] == shotgun.ideal_p(X, centre=True)
+    assert told["lam_max"] == pytest.approx(shotgun.lambda_max(X, Y, fit_intercept=True))
+    assert told["warnings"] == []
+    odd = np.column_stack([X, X[:, 2], np.zeros(120), np.ones(120)])
+    io.write(tmp_path / "odd.csv", io.Data(odd, Y, [*NAMES, "again", "nil", "one"]))
+    printed = run("inspect", tmp_path / "odd.csv", "-y", "y").stdout
+    for what in ("P*  ", "lam_max  ", "all zero: nil", "constant: one", "the same: f2 = again"):
+        assert what in printed
+
+
+def test_inspect_tells_of_a_model(files, tmp_path):
+    file = tmp_path / "m.shotgun"
+    run("fit", files / "train.npz", "-o", file)
+    model = shotgun.load(file)
+    printed = run("inspect", file).stdout
+    assert printed.startswith(model.summary())
+    assert "trained on 120 samples of 15 features" in printed
+    assert run("inspect", file, "--json").stdout == model.to_json() + "\n"
+
+
+def test_convert_keeps_the_data(files, tmp_path):
+    run("convert", files / "train.csv", tmp_path / "train.parquet", "-y", "y")
+    data = io.read(tmp_path / "train.parquet", target="y")
+    assert data.A.tobytes() == np.asfortranarray(X).tobytes()
+    assert data.feature_names == NAMES
+    to_stdout = run("convert", files / "train.npz", "-", "--to", "csv").stdout
+    assert len(to_stdout.splitlines()) == 121
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("fit", "{}/nothing.csv", "-y", "y"), "nothing.csv: No such file or directory"),
+        (("fit", "{}/train.csv"), "train.csv: give --target"),
+        (("fit", "{}/train.csv", "-y", "z"), "train.csv: no column 'z' for target"),
+        (("fit", "{}/kinds.csv", "-y", "kind"), "kinds.csv: the target holds text"),
+        (("fit", "{}/train.npz", "--lam", "1", "--lam-ratio", "1"), "--lam or --lam-ratio"),
+        (("fit", "-"), "give format"),
+        (("fit", "{}/train.npz", "-o", "{}/no/m.shotgun"), "No such file or directory"),
+        (("fit", "{}/train.npz", "--lam", "0", "-l", "logistic"), "classes"),
+        (("path", "{}/kinds.csv", "-y", "kind", "-l", "logistic"), "needs two classes, not 3"),
+        (("path", "{}/train.npz", "--eps", "2"), "--eps must lie strictly between 0 and 1"),
+        (("cv", "{}/train.npz", "-l", "huber"), "cv knows the losses squared and logistic"),
+        (("predict", "{}/train.npz", "{}/train.npz"), "train.npz: not a file of shotgun"),
+        (("predict", "-", "-"), "cannot both be standard input"),
+        (("inspect", "{}/none.shotgun"), "none.shotgun: No such file or directory"),
+        (("convert", "{}/train.npz", "{}/train.pkl"), "train.pkl: pickles are not read"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(args, said, files):
+    assert said in complaint(*(arg.replace("{}", str(files)) for arg in args))
+
+
+@pytest.mark.parametrize("args", [("fit",), ("fly",), ("fit", "x.csv", "--lam", "-1")])
+def test_bad_usage_ends_with_2(args):
+    assert run(*args, code=2).stdout == ""
+
+
+# The tool itself
+
+
+def python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_reads_no_numbers():
+    result = python(
+        "import sys; from shotgun.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print({'numpy', 'scipy', 'sklearn', 'matplotlib', 'pyarrow'} & set(sys.modules))"
+    )
+    assert "demo" in result.stdout
+    assert result.stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize("verb", ["demo", "fit", "path", "cv", "predict", "inspect", "convert"])
+def test_every_verb_has_help(verb):
+    assert "Usage: shotgun" in run(verb, "--help").stdout.replace("root", "shotgun")
+
+
+def test_the_version_is_told():
+    assert run("--version").stdout == f"{shotgun.__version__}\n"
+
+
+def test_without_the_extra_one_line_says_what_to_install():
+    result = python("import sys; sys.modules['typer'] = None; import shotgun.cli")
+    assert result.returncode == 2
+    assert result.stderr == "shotgun: the command line needs: pip install 'shotgun-l1[cli]'\n"
+
+
+def test_the_shell_completes_verbs():
+    result = subprocess.run(
+        [sys.executable, "-m", "shotgun"],
+        env=os.environ
+        | {"_SHOTGUN_COMPLETE": "complete_bash", "COMP_WORDS": "shotgun pr", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout.split() == ["predict"]
