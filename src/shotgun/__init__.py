@@ -31,6 +31,7 @@ __all__ = [
     "SparseHuberRegressor",
     "SparsePoissonRegressor",
     "ideal_p",
+    "io",
     "lambda_max",
     "path",
     "report",
@@ -48,8 +49,8 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
-    if name == "theory":
-        return importlib.import_module("shotgun.theory")
+    if name in ("io", "theory"):
+        return importlib.import_module(f"shotgun.{name}")
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'shotgun' has no attribute {name!r}")
