@@ -1,9 +1,8 @@
 """Reading svmlight text: shotgun.io against scikit-learn's load_svmlight_file; Linux only.
 
-    python benchmarks/svmlight.py [--megabytes 1000] [--digits 6] [--threads 2] [--repeat 1]
+    python benchmarks/svmlight.py [--megabytes 1000] [--words 200000] [--digits 6] [--threads 2]
 
-Text-like data from a seed, in a temporary directory: 75 words a line of 200 thousand, common ones
-more often. Both read it in turn, each time in a fresh process, from the system's cache of files.
+Text-like data from a seed, in a temporary directory: 75 words a line, common ones more often. Both read it in turn, each time in a fresh process, from the system's cache of files.
 Peak memory is that of the process less what it had before reading. At the end both have to have
 read the same: the same bits of y and of A as CSC.
 """
@@ -22,19 +21,19 @@ from typing import Any
 
 import numpy as np
 
-WORDS, LENGTH = 200_000, 75
+LENGTH = 75  # of a line, in words
 
 
-def generate(path: Path, size: int, digits: int) -> None:
+def generate(path: Path, size: int, words: int, digits: int) -> None:
     """At least `size` bytes: labels of two kinds, positive weights of so many digits."""
     rng = np.random.default_rng(0)
     written = 0
     with path.open("w") as file:
         while written < size:
-            words = (WORDS ** rng.random((1000, LENGTH))).astype(int)
-            values = rng.exponential(size=words.shape)
+            texts = (words ** rng.random((1000, LENGTH))).astype(int)
+            values = rng.exponential(size=texts.shape)
             lines = []
-            for row, weights, label in zip(words, values, rng.integers(0, 2, 1000), strict=True):
+            for row, weights, label in zip(texts, values, rng.integers(0, 2, 1000), strict=True):
                 unique = np.unique(row)
                 entries = zip(unique.tolist(), weights.tolist(), strict=False)
                 text = " ".join([f"{j}:{value:.{digits}g}" for j, value in entries])
@@ -79,6 +78,7 @@ def measure(path: str, reader: str, threads: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--words", type=int, default=200_000)
     parser.add_argument("--digits", type=int, default=6)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=1)
@@ -89,7 +89,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "text.svm"
-        generate(path, options.megabytes * 10**6, options.digits)
+        generate(path, options.megabytes * 10**6, options.words, options.digits)
         megabytes = path.stat().st_size / 1e6
         runs: dict[str, list[dict[str, Any]]] = {"shotgun": [], "scikit-learn": []}
         print(f"{megabytes:.0f} MB, {options.threads} threads")
@@ -106,9 +106,8 @@ def main() -> None:
                 )
     best = {reader: min(run["seconds"] for run in seen) for reader, seen in runs.items()}
     same = len({run["digest"] for seen in runs.values() for run in seen}) == 1
-    print(
-        f"ratio {best['scikit-learn'] / best['shotgun']:.1f}, result {'the same' if same else 'DIFFERENT'}"
-    )
+    result = "the same" if same else "DIFFERENT"
+    print(f"ratio {best['scikit-learn'] / best['shotgun']:.1f}, result {result}")
 
 
 if __name__ == "__main__":

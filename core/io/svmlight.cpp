@@ -357,9 +357,11 @@ void run(const Text& text, const Options& options, std::vector<Sink>& sinks, Wat
     if (problem) throw malformed(text, *problem);
 }
 
+// A few parts for each thread, so that none waits long for the slowest.
 std::vector<Count> count(const Text& text, const Options& options, Watch& watch) {
-  const auto parts = static_cast<int>(std::clamp<std::int64_t>(
-      text.size / options.grain, 1, static_cast<std::int64_t>(options.threads)));
+  const int wanted = std::max(options.threads, std::min(4 * options.threads, 16));
+  const auto parts =
+      static_cast<int>(std::clamp<std::int64_t>(text.size / options.grain, 1, wanted));
   std::vector<Count> counts;
   for (int p = 0; p < parts; ++p) {
     const Range part = share(text.size, p, parts);

@@ -1,6 +1,6 @@
 // Reads svmlight/LIBSVM text, `label index:value index:value ... # comment` a line, straight into
-// compressed columns: one pass counts, a second one fills. Both run over parts of the text, one for
-// each thread, and parts are placed in order: the result does not depend on how many there are.
+// compressed columns: one pass counts, a second one fills. Both run over parts of the text in
+// parallel, and parts are placed in order: the result does not depend on how many there are.
 #pragma once
 
 #include <cstdint>
