@@ -142,12 +142,8 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 // First pass: how many lines, and how many entries of each index.
 struct Count : Place {
-  Count(Range part, const Options& options, std::int64_t text)
-      : Place{part}, given(options.features.has_value()) {
-    // A mistyped index must not ask for all the memory there is.
-    const std::int64_t sane = std::min(most, (std::int64_t{1} << 24) + std::min(most, text) * 16);
-    limit = static_cast<std::size_t>(options.features.value_or(sane));
-  }
+  Count(Range part, std::int64_t largest, bool given)
+      : Place{part}, limit(static_cast<std::size_t>(largest)), given(given) {}
 
   std::size_t largest() const { return limit; }
   std::string indices() const {
@@ -166,7 +162,7 @@ struct Count : Place {
   void qid(const char* p) { first_qid = std::min(first_qid, position(p)); }
   const char* entry(std::size_t index, const char*, const char* value) {
     if (index >= entries.size())
-      entries.resize(std::max(index + 1, std::min(2 * entries.size(), limit + 1)));
+      entries.resize(std::max(index + 1, std::min(entries.size() * 5 / 4, limit + 1)));
     ++entries[index];
     return skip_token(value);
   }
@@ -181,8 +177,8 @@ struct Count : Place {
     for (std::size_t j = 0; j < next.entries.size(); ++j) entries[j] += next.entries[j];
   }
 
-  bool given;
   std::size_t limit;
+  bool given;  // the number of features
   std::vector<std::uint32_t> entries;
   std::int64_t rows = 0;
   std::int64_t plain = never, weighted = never, first_qid = never;  // where first seen
@@ -357,16 +353,45 @@ void run(const Text& text, const Options& options, std::vector<Sink>& sinks, Wat
     if (problem) throw malformed(text, *problem);
 }
 
-// A few parts for each thread, so that none waits long for the slowest.
+// The largest index in some places of the text. A guess at how many there are: for memory only.
+std::int64_t glimpse(const Text& text) {
+  std::uint64_t largest = 0;
+  std::vector<char> window(1 << 14);
+  for (int place = 0; place < 8; ++place) {
+    const std::int64_t begin = share(text.size, place, 8).begin;
+    const auto size = static_cast<std::size_t>(
+        std::min<std::int64_t>(text.size - begin, static_cast<std::int64_t>(window.size())));
+    text.read(begin, window.data(), size);
+    std::uint64_t digits = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool digit = window[i] >= '0' && window[i] <= '9';
+      if (window[i] == ':') largest = std::max(largest, digits);
+      digits = !digit ? 0 : std::min<std::uint64_t>(most, 10 * digits + (window[i] - '0'));
+    }
+  }
+  return static_cast<std::int64_t>(largest);
+}
+
+// Small things may take this; of large ones every allowance is a part.
+constexpr std::int64_t allowance = 1 << 20;
+
+// A few parts for each thread, so that none waits long for the slowest; but all their counters
+// should fit into half the size of the text, where A has not less.
 std::vector<Count> count(const Text& text, const Options& options, Watch& watch) {
   const int wanted = std::max(options.threads, std::min(4 * options.threads, 16));
-  const auto parts =
-      static_cast<int>(std::clamp<std::int64_t>(text.size / options.grain, 1, wanted));
+  auto parts = std::clamp<std::int64_t>(text.size / options.grain, 1, wanted);
+  // A mistyped index must not ask for all the memory there is.
+  const std::int64_t sane =
+      std::min(most, (std::int64_t{1} << 24) + std::min(most, text.size) * 16);
+  const std::int64_t limit = options.features.value_or(sane);
+  const std::int64_t width = parts > 1 ? std::min(limit, glimpse(text)) : 0;
+  parts = std::clamp<std::int64_t>((text.size / 2 + allowance) / (4 * width + 1), 1, parts);
   std::vector<Count> counts;
   for (int p = 0; p < parts; ++p) {
-    const Range part = share(text.size, p, parts);
-    counts.emplace_back(Range{next_line(text, part.begin), next_line(text, part.end)}, options,
-                        text.size);
+    const Range part = share(text.size, p, static_cast<int>(parts));
+    counts.emplace_back(Range{next_line(text, part.begin), next_line(text, part.end)}, limit,
+                        options.features.has_value());
+    counts.back().entries.reserve(static_cast<std::size_t>(width + width / 4 + 1));
   }
   run(text, options, counts, watch);
   for (Count& c : counts)  // they have grown by leaps
@@ -405,7 +430,7 @@ std::int64_t survey(const Text& text, const Options& options, const std::vector<
 
 // Cursors for every part and column shall not need more than a quarter of A's memory.
 void join_parts(std::vector<Count>& counts, std::int64_t bytes, std::int64_t per_part) {
-  const auto allowed = std::max<std::int64_t>(1, bytes / 4 / std::max<std::int64_t>(1, per_part));
+  const auto allowed = std::max<std::int64_t>(1, (bytes / 4 + allowance) / (per_part + 1));
   while (static_cast<std::int64_t>(counts.size()) > allowed) {
     std::vector<Count> joined;
     for (std::size_t p = 0; p < counts.size(); ++p)
