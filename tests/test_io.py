@@ -148,8 +148,8 @@ def test_compressed_text_is_read_and_written(large, save, tmp_path, suffix, comp
     packed = save(f"a.svm{suffix}", compress(text[:7]) + compress(text[7:]))  # in two frames
     assert_same(read(packed).A, plain.A)
     broken = save(f"b.svm{suffix}", compress(text)[:-100])
-    assert "cannot be decompressed" in complaint(broken)
-    assert "cannot be decompressed" in complaint(save(f"c.svm{suffix}", text))
+    assert "cannot be read" in complaint(broken)
+    assert "cannot be read" in complaint(save(f"c.svm{suffix}", text))
     write(tmp_path / f"d.svm{suffix}", plain)
     assert_same(read(tmp_path / f"d.svm{suffix}", n_features=plain.A.shape[1]).A, plain.A)
 
@@ -208,7 +208,8 @@ def test_more_features_than_the_text_shows(save):
         ("1 1:1\n1:3 1:1\n", ":2:1", "expected a label without weight, as before"),
         ("1:-3 1:1\n", ":1:3", "expected a weight of at least 0"),
         ("1 99999999999:1\n", ":1:3", "expected an index of at most"),
-        ("1 1:1\x00\n", ":1:6", "expected a blank"),
+        ("1 1:1\x00\n", ":1:6", "expected a blank, not '\\x00'"),
+        ("1 1:é\n", ":1:3", "a finite value, not '1:\\xc3\\xa9'"),
         ("# only\n", "", "no data: 0 samples of 0 features"),
         ("1\n-1\n", "", "no data: 2 samples of 0 features"),
     ],

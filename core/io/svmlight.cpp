@@ -263,12 +263,22 @@ struct Problem {
   std::string what;
 };
 
+// What stands at a place, up to the next blank; in plain ASCII, as any byte may be there.
+std::string found(const char* p) {
+  std::string text;
+  for (int count = 0; !blank(*p) && *p != '\n' && count < 40; ++p, ++count) {
+    const auto byte = static_cast<unsigned char>(*p);
+    constexpr std::string_view hex = "0123456789abcdef";
+    if (byte > ' ' && byte < 127)
+      text += *p;
+    else
+      text.append("\\x").append(1, hex[byte / 16]).append(1, hex[byte % 16]);
+  }
+  return text.empty() ? "the end of the line" : "'" + text + "'";
+}
+
 Problem describe(const Fault& fault, std::int64_t position) {
-  const char* end = fault.place;
-  while (!blank(*end) && *end != '\n' && end - fault.place < 40) ++end;
-  const std::string_view found(fault.place, static_cast<std::size_t>(end - fault.place));
-  return {position, "expected " + fault.expected + ", not " +
-                        (found.empty() ? "the end of the line" : "'" + std::string(found) + "'")};
+  return {position, "expected " + fault.expected + ", not " + found(fault.place)};
 }
 
 Malformed malformed(const Text& text, const Problem& problem) {
@@ -372,11 +382,11 @@ std::int64_t glimpse(const Text& text) {
   return static_cast<std::int64_t>(largest);
 }
 
-// Small things may take this; of large ones every allowance is a part.
+// Memory that may always be taken, besides fractions of what a large text or A takes.
 constexpr std::int64_t allowance = 1 << 20;
 
-// A few parts for each thread, so that none waits long for the slowest; but all their counters
-// should fit into half the size of the text, where A has not less.
+// A few parts for each thread, so that none waits long for the slowest; but no more than whose
+// counters fit into half the size of the text, which A will hardly be below.
 std::vector<Count> count(const Text& text, const Options& options, Watch& watch) {
   const int wanted = std::max(options.threads, std::min(4 * options.threads, 16));
   auto parts = std::clamp<std::int64_t>(text.size / options.grain, 1, wanted);

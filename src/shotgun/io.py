@@ -37,6 +37,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
 
 _CHUNK = 1 << 20
+_VECTORS = ("y", "weights", "offset", "feature_names")  # of an archive
 _DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
 
 
@@ -105,7 +106,7 @@ class Source:
     def load(self) -> bytearray:
         """All bytes, decompressed."""
         content, chunk = bytearray(), memoryview(bytearray(_CHUNK))
-        with self.open() as file, self.blamed("cannot be decompressed"):
+        with self.open() as file, self.blamed("cannot be read"):
             while size := file.readinto(chunk):  # type: ignore[attr-defined]
                 content += chunk[:size]
         return content
@@ -395,8 +396,9 @@ def _read_npz(source: Source) -> Data:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("holds one array, not an archive of them")
-        arrays = {name: archive[name] for name in archive.files}
-        if "format" in arrays:  # by scipy.sparse.save_npz
+        saved = "format" in archive.files  # by scipy.sparse.save_npz
+        arrays = {name: archive[name] for name in archive.files if not saved or name in _VECTORS}
+        if saved:
             file.seek(0)
             A = sp.load_npz(file)
         elif "indptr" in arrays:
@@ -418,7 +420,7 @@ def _write_npz(file: IO[bytes], data: Data) -> None:
         arrays |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
     else:
         arrays["A"] = data.A
-    for name in ("y", "weights", "offset", "feature_names"):
+    for name in _VECTORS:
         value = getattr(data, name)
         if value is not None:
             array = np.asarray(value)
@@ -444,7 +446,7 @@ def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[
     arrays of the archive, columns of A, or files of their own."""
     if A.dtype.kind not in "fiub":
         raise ValueError(f"A must hold real numbers, not {A.dtype}")
-    A = A.astype(source.dtype)
+    A = A.astype(source.dtype, copy=False)
     wanted = {"y": source.target, "weights": source.weights, "offset": source.offset}
     taken = [j for j in wanted.values() if isinstance(j, int)]
     for j in taken:

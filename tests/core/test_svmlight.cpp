@@ -203,7 +203,8 @@ TEST_CASE("what is wrong is told with line, column and what was expected") {
   CHECK(complaint("1 1:1\n1:2 1:1") == "2:1: expected a label without weight, as before");
   CHECK(complaint("1:2 1:1\n1 1:1") == "2:1: expected label:weight, as before");
   CHECK(complaint("1,2 1:1").substr(0, 23) == "1:1: expected one label");
-  CHECK(complaint("1 1:1" + std::string(1, '\0')).substr(0, 21) == "1:6: expected a blank");
+  CHECK(complaint("1 1:1" + std::string(1, '\0')) == "1:6: expected a blank, not '\\x00'");
+  CHECK(complaint("1 1:\xff") == "1:3: " + value + "'1:\\xff'");
   CHECK(complaint("1 3000000000:1").substr(0, 31) == "1:3: expected an index of at mo");
   CHECK_THROWS_AS(read<float>("1 1:1e300"), svmlight::Malformed);
 }
