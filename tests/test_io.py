@@ -186,6 +186,12 @@ def test_qid_is_ignored_with_a_note(save):
     np.testing.assert_array_equal(data.A.toarray(), [[1], [2], [3]])
 
 
+def test_what_the_first_index_was_is_told(save):
+    assert read(save("a.svm", "1 0:1 2:1\n")).zero_based is True
+    assert read(save("a.svm", "1 1:1 2:1\n")).zero_based is False
+    assert read(save("a.svm", "1 1:1 2:1\n"), zero_based=True).zero_based is True
+
+
 def test_more_features_than_the_text_shows(save):
     path = save("a.svm", "1 1:1\n")
     assert read(path, n_features=9).A.shape == (1, 9)

@@ -52,6 +52,9 @@ class Data:
         Numbers, or strings where the target is a column of strings.
     feature_names : list of str, or None where the file has none
     weights, offset : ndarray of shape (n_samples,), or None
+    zero_based : bool, or None
+        Of svmlight: whether its first index is 0. Files that belong together should be read alike:
+        one that happens to have no index 0 does not show it.
     """
 
     A: Any
@@ -59,6 +62,7 @@ class Data:
     feature_names: list[str] | None = field(default=None, repr=False)
     weights: Array | None = field(default=None, repr=False)
     offset: Array | None = field(default=None, repr=False)
+    zero_based: bool | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         n, d = self.A.shape
@@ -363,7 +367,7 @@ def _read_svmlight(source: Source) -> Data:
     shape = (len(parts["y"]), len(parts["starts"]) - 1)
     A = sp.csc_array((parts["values"], parts["rows"], parts["starts"]), shape=shape)
     A.has_canonical_format = True
-    return Data(A, parts["y"], weights=parts["weights"])
+    return Data(A, parts["y"], weights=parts["weights"], zero_based=parts["zero_based"])
 
 
 def _write_svmlight(file: IO[bytes], data: Data) -> None:
