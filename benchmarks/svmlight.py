@@ -3,9 +3,9 @@
     python benchmarks/svmlight.py [--megabytes 1000] [--words 200000] [--digits 6] [--threads 2]
 
 Text-like data from a seed, in a temporary directory: 75 words a line, common ones more often. Both
-read it in turn, each time in a fresh process, from the system's cache of files. Peak memory is that
-of the process less what it had before reading; CPU s counts all threads. At the end both have to have read the same: the same
-bits of y and of A as CSC.
+read it in turn, each time in a fresh process, from the system's cache of files. CPU s counts all
+threads; peak memory is that of the process less what it had before reading. At the end both have to
+have read the same: the same bits of y and of A as CSC. The ratio is that of the least times.
 """
 
 from __future__ import annotations
