@@ -1,6 +1,7 @@
 """The figures in docs/decisions: each function prints those of one page.
 
-python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions | pathwise]
+python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions | pathwise |
+                                logistic | homotopy]
 """
 
 from __future__ import annotations
@@ -232,8 +233,33 @@ def logistic() -> None:
         print(f"{row.name:10}" + "  ".join(cells), flush=True)
 
 
+def homotopy() -> None:
+    """The path on D, descended and followed; interleaved, least of 2."""
+    A, y = FAMILIES["D"]()
+    print("path on D, 100 lams   descended  followed  (2 threads, s)")
+    for tol in (1e-4, 1e-6):
+        seconds: dict[str, list[float]] = {"block": [], "auto": []}
+        for _ in range(2):
+            for engine, taken in seconds.items():
+                path = shotgun.path(A, y, engine=engine, tol=tol, n_threads=2)
+                assert set(path.statuses) == {"converged"}
+                taken.append(path.seconds)
+        cells = "".join(f"{min(taken):11.1f}" for taken in seconds.values())
+        print(f"every gap <= {tol:g} F0 {cells}", flush=True)
+
+
 PAGES = {
-    f.__name__: f for f in (block, certificate, threads, lanczos, instructions, pathwise, logistic)
+    f.__name__: f
+    for f in (
+        block,
+        certificate,
+        threads,
+        lanczos,
+        instructions,
+        pathwise,
+        logistic,
+        homotopy,
+    )
 }
 
 if __name__ == "__main__":

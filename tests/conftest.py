@@ -122,6 +122,16 @@ def random_data() -> Callable[..., Data]:
     return make_data
 
 
+def given(A: Any, sparse: str | None, dtype: Any) -> Any:
+    """A in one of its forms: dense, CSC with 64-bit indices, or CSR."""
+    if sparse is None:
+        return (A.toarray() if sp.issparse(A) else A).astype(dtype)
+    A = (sp.csc_array if sparse == "csc" else sp.csr_matrix)(A, dtype=dtype)
+    if sparse == "csc":
+        A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    return A
+
+
 # Everything that F may have in it, for N samples and D features.
 
 N, D = 40, 12

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
 from sklearn import linear_model
 from sklearn.base import clone
@@ -26,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shotgun
 import shotgun.estimator
-from conftest import D, N, box, factors, make_data, offset, weights
+from conftest import D, N, box, factors, given, make_data, offset, weights
 from reference import Reference, loss_values
 from shotgun import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
 
@@ -58,17 +57,6 @@ def test_shotgun_imports_without_scikit_learn() -> None:
 
 def test_all_public_names_exist() -> None:
     assert all(hasattr(shotgun, name) for name in shotgun.__all__)
-
-
-def given(A: Any, sparse: str | None, dtype: Any) -> Any:
-    """A in one of its forms."""
-    A = A.astype(dtype)
-    if sparse is None:
-        return A
-    A = sp.csc_array(A) if sparse == "csc" else sp.csr_matrix(A)
-    if sparse == "csc":
-        A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
-    return A
 
 
 def objective(model: Any, X: Any, y: Any, sample_weight: Any, loss: str = "squared") -> float:
@@ -246,13 +234,12 @@ def test_a_fit_that_does_not_converge_warns_once_and_says_what_to_change() -> No
     assert len(caught) == 1
     assert caught[0].filename == __file__
     message = str(caught[0].message)
-    assert f"gap is {model.dual_gap_.max():.3g}" in message
+    assert f"gap of Lasso in 2 of 2 fits is {model.dual_gap_.max():.3g}" in message
     null = np.var(data.y) / 2
     assert f"tolerance {1e-6 * null:.3g}" in message
-    assert "Raise max_iter (now 1)" in message
-    assert "2 of 2 fits" in message
+    assert "increase the number of iterations (max_iter, now 1) or tol (now 1e-06)" in message
     assert model.status_ == ["max_epochs"] * 2
-    with pytest.warns(ConvergenceWarning, match="Raise deadline"):
+    with pytest.warns(ConvergenceWarning, match="increase deadline"):
         model = Lasso(alpha=1e-3, deadline=0).fit(data.A, data.y)
     assert model.status_ == "deadline"
 
@@ -339,15 +326,76 @@ def test_an_offset_is_routed_to_fit_and_score() -> None:
     assert expected["test_score"].min() > 0.9
 
 
-def test_pandas_names_the_features() -> None:
-    pandas = pytest.importorskip("pandas")
-    data = make_data(N, D)
-    frame = pandas.DataFrame(data.A, columns=[f"x{j}" for j in range(D)])
-    model = Lasso(alpha=0.1).fit(frame, pandas.Series(data.y))
-    assert model.feature_names_in_.tolist() == list(frame.columns)
-    np.testing.assert_array_equal(
-        model.predict(frame), frame.to_numpy() @ model.coef_ + model.intercept_
+@pytest.mark.parametrize("sparse", [None, "csc", "csr"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [{}, {"l1_ratio": 1.0}, {"positive": True, "alphas": [0.1, 1.0]}])
+def test_the_path_is_scikit_learns(sparse: str | None, dtype: Any, form: Any) -> None:
+    data = make_data(N, D, density=0.6)
+    A = data.A.astype(dtype)
+    form = {"alphas": 10} | form
+    alphas, coefs, gaps, epochs = ElasticNet.path(
+        given(A, sparse, dtype), data.y, tol=1e-13, max_iter=10_000, return_n_iter=True, **form
     )
+    expected = linear_model.enet_path(
+        A.astype(np.float64), data.y, tol=1e-12, max_iter=100_000, **form
+    )
+    np.testing.assert_allclose(alphas, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(coefs, expected[1], atol=1e-4)
+    assert coefs.dtype == dtype
+    assert gaps.shape == (len(epochs),) == alphas.shape
+    assert (gaps <= 1e-13 * np.mean(data.y**2)).all()
+
+
+def test_a_path_has_weights_and_no_intercept() -> None:
+    data = make_data(N, D)
+    alphas, coefs, _ = Lasso.path(data.A, data.y, l1_ratio=1.0, alphas=3, sample_weight=weights())
+    assert not coefs[:, 0].any()
+    model = Lasso(alpha=alphas[2], fit_intercept=False).fit(data.A, data.y, weights())
+    np.testing.assert_allclose(coefs[:, 2], model.coef_, atol=1e-2)
+
+
+def test_a_path_says_what_it_cannot_do() -> None:
+    data = make_data(N, D)
+    with pytest.raises(ValueError, match=r"Unexpected parameters in params: \['normalize'\]"):
+        Lasso.path(data.A, data.y, normalize=True)
+    with pytest.raises(ValueError, match="y must be a single target"):
+        Lasso.path(data.A, np.column_stack([data.y, data.y]))
+    with pytest.raises(ValueError, match="not supported for l1_ratio=0"):
+        Lasso.path(data.A, data.y, l1_ratio=0)
+    with pytest.raises(ValueError, match="'l1_ratio' parameter"):
+        Lasso.path(data.A, data.y, l1_ratio=2)
+    with pytest.warns(ConvergenceWarning, match="in [0-9]+ of 100 fits"):
+        Lasso.path(data.A, data.y, max_iter=1, tol=1e-14)
+
+
+@pytest.mark.parametrize("old", [{"n_alphas": 7}, {"alphas": None}])
+def test_the_old_words_for_the_length_of_a_path_still_work(old: Any) -> None:
+    data = make_data(N, D)
+    with pytest.warns(FutureWarning, match="will be removed in 1.11") as caught:
+        alphas = Lasso.path(data.A, data.y, **old)[0]
+    assert len(alphas) == old.get("n_alphas", 100)
+    assert caught[0].filename == __file__
+
+
+def test_without_a_penalty_least_squares_warns() -> None:
+    data = make_data(N, D)
+    with pytest.warns(UserWarning, match="With alpha=0"):
+        model = Lasso(alpha=0, tol=1e-12).fit(data.A, data.y)
+    plain = linear_model.LinearRegression().fit(data.A, data.y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-4)
+
+
+def test_a_gram_matrix_must_be_that_of_X() -> None:
+    data = make_data(N, D)
+    X = data.A - np.average(data.A, axis=0, weights=weights())
+    gram = X.T @ (weights()[:, None] * X) * N / weights().sum()
+    plain = Lasso(alpha=0.1).fit(X, data.y, weights())
+    model = Lasso(alpha=0.1, precompute=gram).fit(X, data.y, weights())
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    with pytest.raises(ValueError, match=r"Gram matrix .* did not pass validation"):
+        Lasso(precompute=2 * gram).fit(X, data.y, weights())
+    with pytest.warns(UserWarning, match="Gram matrix was provided but X was centered"):
+        Lasso(alpha=0.1, precompute=gram).fit(data.A, data.y, weights())
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.special import expit
 from sklearn import linear_model, svm
 from sklearn.base import clone
@@ -22,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shotgun
-from conftest import D, N, factors, make_data, offset, weights
+from conftest import D, N, factors, given, make_data, offset, weights
 from reference import Reference, loss_values
 from shotgun import LinearSVC, LogisticRegression
 
@@ -42,12 +41,6 @@ LOSS_OF = {LogisticRegression: "logistic", LinearSVC: "squared_hinge"}
 )
 def test_scikit_learn_finds_nothing_to_complain_about(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-def given(A: Any, sparse: str | None, dtype: Any) -> Any:
-    """A in one of its forms."""
-    A = A.astype(dtype)
-    return A if sparse is None else sp.csc_array(A) if sparse == "csc" else sp.csr_matrix(A)
 
 
 def objective(model: Any, X: Any, y: Any, w: Any, C: float, l1_ratio: float, loss: str) -> float:
@@ -126,30 +119,51 @@ def test_labels_may_be_words(cls: Any) -> None:
 
 
 @pytest.mark.parametrize("sparse", [None, "csc", "csr"])
-@pytest.mark.parametrize("cls", CLASSIFIERS)
-def test_three_classes_are_fitted_one_against_the_rest(cls: Any, sparse: str | None) -> None:
+def test_linear_svc_fits_one_class_against_the_rest(sparse: str | None) -> None:
     A, codes = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     X, y = given(A, sparse, np.float64), names[codes]
-    model = cls(max_iter=10_000).fit(X, y)
+    model = LinearSVC(max_iter=10_000).fit(X, y)
     assert model.classes_.tolist() == names.tolist()
     assert model.coef_.shape == (3, 4)
     assert model.intercept_.shape == (3,)
     assert model.status_ == ["converged"] * 3
     assert len(model.parallelism_) == len(model.dual_gap_) == 3
-    plain = OneVsRestClassifier(cls(max_iter=10_000)).fit(X, y)
+    plain = OneVsRestClassifier(LinearSVC(max_iter=10_000)).fit(X, y)
     np.testing.assert_array_equal(model.coef_, [one.coef_[0] for one in plain.estimators_])
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    if cls is LogisticRegression:
-        np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X))
-        np.testing.assert_allclose(model.predict_log_proba(X), np.log(plain.predict_proba(X)))
 
 
-def test_scores_of_which_none_is_possible_make_equal_probabilities() -> None:
+@pytest.mark.parametrize("sparse", [None, "csc", "csr"])
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.4, 0.0])
+def test_many_classes_are_one_multinomial_model(sparse: str | None, l1_ratio: float) -> None:
+    A, codes = load_iris(return_X_y=True)
+    A -= A.mean(axis=0)  # for saga's sake
+    names = np.array(["setosa", "versicolor", "virginica"])
+    X, y = given(A, sparse, np.float64), names[codes]
+    ours = LogisticRegression(C=0.5, l1_ratio=l1_ratio, tol=1e-12, max_iter=None).fit(X, y)
+    theirs = linear_model.LogisticRegression(
+        C=0.5, l1_ratio=l1_ratio, solver="saga", tol=1e-10, max_iter=100_000, random_state=0
+    ).fit(A, y)
+    assert ours.classes_.tolist() == names.tolist()
+    assert ours.n_iter_.shape == theirs.n_iter_.shape == (1,)
+    assert ours.status_ == "converged"
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(A), atol=1e-6)
+    np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(A), atol=1e-4)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(A))
+    np.testing.assert_array_equal(ours.support_, np.flatnonzero(ours.coef_.any(axis=0)))
+
+
+def test_scores_that_are_all_far_from_zero_make_the_same_probabilities() -> None:
     A, y = load_iris(return_X_y=True)
     model = LogisticRegression(max_iter=10_000).fit(A, y)
-    model.intercept_ = np.full(3, -1e5)
-    np.testing.assert_allclose(model.predict_proba(A), 1 / 3)
+    expected = model.predict_proba(A)
+    for far in (-1e5, 1e5):
+        moved = clone(model).fit(A, y)
+        moved.intercept_ = model.intercept_ + far
+        np.testing.assert_allclose(moved.predict_proba(A), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
@@ -268,8 +282,8 @@ def test_a_fit_that_does_not_converge_warns_once(cls: Any) -> None:
         model = cls(C=1e3, max_iter=1, engine="shooting").fit(A, y)
     assert len(caught) == 1
     message = str(caught[0].message)
-    assert f"gap is {model.dual_gap_.max():.3g}" in message
-    assert "Raise max_iter (now 1) or tol (now 1e-06)" in message
+    assert f" is {model.dual_gap_.max():.3g}, the tolerance" in message
+    assert "increase the number of iterations (max_iter, now 1) or tol (now 1e-06)" in message
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)

@@ -49,6 +49,28 @@ def test_every_fit_of_a_path_is_the_minimum_within_its_gap(
         assert fit.intercept == path.intercepts[k]
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("options", [{}, {"fit_intercept": True, "standardize": True}])
+def test_l2_may_change_along_the_path_and_lam_may_reach_zero(
+    loss: str, options: dict[str, Any]
+) -> None:
+    data = make_data(60, 30, loss)
+    lams, l2s = [8.0, 2.0, 0.5, 0.0], [4.0, 1.0, 3.0, 2.0]
+    path = shotgun.path(data.A, data.y, lams, l2=l2s, loss=loss, tol=1e-10, **options)
+    for fit, lam, l2 in zip(path, lams, l2s, strict=True):
+        alone = shotgun.solve(data.A, data.y, lam, loss, l2=l2, tol=1e-10, **options)
+        assert fit.status == alone.status == "converged"
+        assert fit.objective == pytest.approx(alone.objective, rel=1e-9)
+        assert np.allclose(fit.x, alone.x, atol=1e-4)
+
+
+def test_a_path_may_end_without_any_penalty() -> None:
+    data = make_data(60, 20)
+    unpenalised = shotgun.path(data.A, data.y, [5.0, 0.0], tol=1e-12)[1]
+    assert unpenalised.certificate == "gradient"
+    assert np.allclose(unpenalised.x, np.linalg.lstsq(data.A, data.y)[0], atol=1e-5)
+
+
 @pytest.mark.parametrize("engine", ["auto", "shooting", "bundle", "block", "newton"])
 def test_a_path_ends_where_a_cold_solve_does_for_every_engine(engine: str) -> None:
     data = make_data(80, 200)
@@ -184,7 +206,8 @@ def test_callback_and_deadline_end_a_path_with_what_it_has() -> None:
     [
         ({"lams": []}, "lams"),
         ({"lams": [[1.0]]}, "lams"),
-        ({"lams": [1.0, 0.0]}, "lams"),
+        ({"l2": [1.0]}, "l2"),
+        ({"lams": [2.0, 1.0], "l2": [1.0, -1.0]}, "l2"),
         ({"lams": [1.0, -1.0]}, "lams"),
         ({"lams": [np.nan]}, "lams"),
         ({"n_lams": 0}, "n_lams"),

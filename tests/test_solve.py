@@ -623,7 +623,20 @@ def test_screened_features_are_zero_in_every_solution() -> None:
     fit = shotgun.solve(data.A, data.y, lam, tol=1e-9)
     assert fit.n_screened > 300
     exact = shotgun.solve(data.A, data.y, lam, tol=1e-12, working_set=False)
-    assert (exact.x != 0).sum() <= 400 - fit.n_screened
+    assert fit.screened is not None
+    assert fit.screened.sum() == fit.n_screened
+    assert not exact.x[fit.screened].any()
+    assert shotgun.path(data.A, data.y, [lam])[0].screened is None
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber"])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_what_is_screened_is_zero_at_the_minimum(loss: str, options: dict[str, Any]) -> None:
+    data = make_data(N, D, loss)
+    fit = shotgun.solve(data.A, data.y, data.lam_max / 4, loss, **options)
+    reference = Reference.of(data.A, data.y, data.lam_max / 4, loss, **options)
+    assert fit.screened is not None
+    assert np.abs(reference.solve()[: data.A.shape[1]][fit.screened]).max(initial=0.0) < 1e-7
 
 
 def test_the_same_call_gives_the_same_bits_and_seeds_matter() -> None:

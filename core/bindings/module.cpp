@@ -253,6 +253,7 @@ NB_MODULE(_core, m) {
   nb::class_<Grid>(m, "Grid")
       .def(nb::init<>())
       .def_rw("lams", &Grid::lams)
+      .def_rw("l2s", &Grid::l2s)
       .def_rw("count", &Grid::count)
       .def_rw("eps", &Grid::eps)
       .def_rw("deviance", &Grid::deviance);
@@ -281,6 +282,7 @@ NB_MODULE(_core, m) {
       .def_ro("size", &Solution::size)
       .def_prop_ro("support", [](const Solution& s) { return own(s.support); })
       .def_prop_ro("weights", [](const Solution& s) { return own(s.weights); })
+      .def_prop_ro("open", [](const Solution& s) { return own(s.open); })
       .def_ro("intercept", &Solution::intercept)
       .def_ro("objective", &Solution::objective)
       .def_ro("null_objective", &Solution::null_objective)

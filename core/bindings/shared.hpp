@@ -23,8 +23,8 @@ nb::object own(std::unique_ptr<T[]> values, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
-template <class T>
-nb::object own(const std::vector<T>& values) {
+template <class T, class Allocator>
+nb::object own(const std::vector<T, Allocator>& values) {
   auto copy = std::make_unique_for_overwrite<T[]>(values.size());
   std::copy(values.begin(), values.end(), copy.get());
   return own(std::move(copy), values.size());

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/block.hpp"
+#include "engine/homotopy.hpp"
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
 #include "loop/weights.hpp"
@@ -21,6 +22,7 @@ struct Packed {
   std::vector<Coordinate> coordinates;
   std::vector<double> x;
   GramCache gram;
+  Homotopy<C> homotopy;
 };
 
 template <Columns C, Loss L>

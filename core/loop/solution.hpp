@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "problem/design.hpp"
+#include "problem/memory.hpp"
+
 namespace shotgun {
 
 enum class Engine {
@@ -39,7 +42,7 @@ struct Options {
 // log scale. The path ends early when the losses have fallen by the part `deviance` of what they
 // were at x = 0.
 struct Grid {
-  std::vector<double> lams;
+  std::vector<double> lams, l2s;  // l2 of each lam, where it changes along the path
   std::int64_t count = 100;
   double eps = 1e-3, deviance = std::numeric_limits<double>::infinity();
 
@@ -68,6 +71,7 @@ struct Solution {
   std::int64_t size = 0;              // how many weights there are,
   std::vector<std::int32_t> support;  // those that are not zero, ascending,
   std::vector<double> weights;        // and their values
+  PerColumn<Column> open;             // not decided by screening; of a path's fits not kept
   double intercept = 0, objective = 0, gap = 0, null_objective = 0;
   Status status = Status::converged;
   bool certified_by_gap = true;  // else by the projected gradient

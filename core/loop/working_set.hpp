@@ -34,7 +34,11 @@ class WorkingSet {
     pathwise_ = x0.empty() && options_.working_set && L::quadratic;
     if (x0.empty() && options_.working_set && !L::quadratic)
       if (fit_fewer_samples(callback) == Status::stopped) return finish(Status::stopped);
-    return finish(descend(callback));
+    Solution fit = finish(descend(callback));
+    if (!watch_.stopped()) screen();  // by the last gap, the smallest
+    fit.n_screened = screened_;
+    fit.open = std::move(active_);
+    return fit;
   }
 
   // One fit after the other, each from where the last one ended.
@@ -43,10 +47,12 @@ class WorkingSet {
     const std::vector<double> lams = grid.lams.empty() ? grid.below(largest_lambda()) : grid.lams;
     const double null_loss = point_.loss();
     std::vector<Solution> fits;
-    for (const double lam : lams) {
+    for (std::size_t k = 0; k < lams.size(); ++k) {
       begin();
-      retune(lam, fits.empty() ? lam : fits.back().lam);
+      retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
+             fits.empty() ? lams[k] : fits.back().lam);
       fits.push_back(finish(descend(callback)));
+      path_epochs_ += fits.back().n_epochs;
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -106,7 +112,7 @@ class WorkingSet {
       if (watch_.stopped()) return reason();
       timed(row_.certify, [&] { certify(); });
       if (report(callback)) return Status::stopped;
-      if (converged()) return Status::converged;
+      if (converged() && !on_the_way()) return Status::converged;
       if (stalled()) return Status::precision;
       if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
       if (const double first = std::exchange(pathwise_, false) ? larger_lambda() : 0; first > 0) {
@@ -132,15 +138,15 @@ class WorkingSet {
     return first > lam ? first : 0;
   }
   Status approach(double first, const Callback& callback) {
-    const double lam = features_.spec().lam, lower = lower_;
+    const double lam = features_.spec().lam, l2 = features_.spec().l2, lower = lower_;
     ++row_.round;
-    retune(first, first);
+    retune(first, l2, first);
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
     tol_ = options_.tol;
     empty();
     exact_ = false;
-    retune(lam, lam);
+    retune(lam, l2, lam);
     lower_ = lower;
     return status;
   }
@@ -188,11 +194,12 @@ class WorkingSet {
   // sequential strong rule (Tibshirani et al. 2012) expects no c to change by more than lam does:
   // columns with |c_j| < 2 lam_j - last_j will stay at zero. Those it wrongly leaves out the next
   // scan finds.
-  void retune(double lam, double last) {
-    expectation_ = std::min(1.0, 2 - last / lam);
-    features_.set_lam(lam);
+  void retune(double lam, double l2, double last) {
+    expectation_ = lam > 0 ? std::min(1.0, 2 - last / lam) : 1.0;
+    features_.set_strength(lam, l2);
     awaken();
-    if (2 * point_.support().size() < static_cast<std::size_t>(working_set_size())) empty();
+    const auto support = static_cast<std::int64_t>(point_.support().size());
+    if (2 * support < working_set_size() && !following_) empty();
     copies_.coordinates.clear();
     columns_.coordinates.clear();
     point_.reprice();
@@ -348,6 +355,8 @@ class WorkingSet {
 
   // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
   bool converged() const { return gap_ <= std::max(tol_ * null_objective_, negligible_); }
+  // Following a path exactly, a lam that is good enough as it is still lies on the way to the next.
+  bool on_the_way() const { return following_ && minimal_at_ > features_.spec().lam; }
   // No step lowers F any more: three rounds without progress in F or in the gap.
   bool stalled() {
     const double step =
@@ -461,7 +470,10 @@ class WorkingSet {
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
+      if (!may_follow(packed) || !follow(packed)) {
+        shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
+      }
+      minimal_at_ = features_.spec().lam;
       shot_work_ = effort_.work - work;
       point_.store(packed);
       point_.refresh();
@@ -472,6 +484,37 @@ class WorkingSet {
         point_.refresh();
       }
     });
+  }
+
+  // On the low end of a dense path descent takes ever more epochs. Once it has had as many as the
+  // Gram matrix of the working set costs, the path is followed exactly: as far as that takes no
+  // more memory than A.
+  template <Columns K>
+  bool may_follow(const Packed<K>& packed) {
+    const auto size = static_cast<std::int64_t>(packed.which.size());
+    if (!L::quadratic || !C::dense || options_.engine != Engine::automatic) return false;
+    if (size * size > point_.rows() * features_.count()) return false;
+    following_ = following_ || 4 * path_epochs_ >= size;
+    return following_ && std::ranges::all_of(packed.which, [&](Column j) {
+             const Penalty p = features_.penalty(j);
+             return p.lo == -infinity && p.hi == infinity;
+           });
+  }
+  template <Columns K>
+  bool follow(Packed<K>& packed) {
+    if constexpr (L::quadratic && K::dense) {
+      const Quadratic<K> model = point_.newton_model(packed);
+      const double ratio = std::max(1.0, minimal_at_ / features_.spec().lam);
+      if (packed.homotopy(model, packed.x, ratio, options_.threads, watch_)) {
+        effort_.epochs += 1;
+        effort_.updates += static_cast<std::int64_t>(packed.which.size());
+        return true;
+      }
+      packed.homotopy = {};
+      following_ = false;
+      path_epochs_ = 0;
+    }
+    return false;
   }
 
   Solution finish(Status status) {
@@ -536,7 +579,10 @@ class WorkingSet {
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
   int idle_rounds_ = 0;
   bool certifiable_ = true, scanned_ = false;
-  bool pathwise_ = false;  // a larger lam may come first
+  bool pathwise_ = false;         // a larger lam may come first
+  std::int64_t path_epochs_ = 0;  // of all fits of the path so far
+  double minimal_at_ = 0;         // the lam that x is the minimum of, nearly
+  bool following_ = false;        // the path, exactly
   TraceRow row_;
   std::vector<TraceRow> trace_;
 };

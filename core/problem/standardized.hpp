@@ -120,11 +120,12 @@ class Features {
         scale_by(j, std::sqrt(total_w_ / norm2_[j]));
         norm2_[j] = total_w_;
       }
-    set_lam(spec.lam);
+    set_strength(spec.lam, spec.l2);
   }
 
-  void set_lam(double lam) {
+  void set_strength(double lam, double l2) {
     spec_.lam = lam;
+    spec_.l2 = l2;
     common_.reset();
     const bool same = spec_.factor.each.empty() && spec_.lo.each.empty() && spec_.hi.each.empty();
     if (same && inv_scale_.empty()) common_ = penalty(0);

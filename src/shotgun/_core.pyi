@@ -74,6 +74,7 @@ class Statement:
 
 class Grid:
     lams: list[float]
+    l2s: list[float]
     count: int
     eps: float
     deviance: float
@@ -104,6 +105,7 @@ class Solution:
     size: int
     support: _Array
     weights: _Vector
+    open: _Array
     intercept: float
     objective: float
     null_objective: float

@@ -7,6 +7,7 @@ import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +23,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import shotgun._core as _core
+from shotgun.inspection import Inspection
+from shotgun.model import Persistent, fingerprint
+from shotgun.path import Path, path
 from shotgun.problem import Vector, check_vector
+from shotgun.progress import Progress, Row
 from shotgun.solve import ENGINES, Solution, solve
 
 Array = np.ndarray[Any, Any]
@@ -30,14 +36,19 @@ FLOATS = (np.float64, np.float32)
 NO_LIMIT = 100_000  # epochs, where max_iter is None
 
 
-class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
+class SparseLinearModel(
+    Inspection,
+    Persistent,
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A linear model with an L1 penalty, fitted by :func:`shotgun.solve`.
 
     A subclass names its loss and states its problem by `_state` and `_strength`; the class
     attributes below stand in for parameters that it does not have.
     """
 
-    l1_ratio: float | None = 1.0
+    l1_ratio: Any = 1.0
     epsilon: float = 1.35
     positive: bool = False
     selection: str = "cyclic"
@@ -59,6 +70,8 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
         "n_parallel": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "deadline": [Interval(Real, 0, None, closed="left"), None],
         "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
     }
 
     def _set(self, parameters: dict[str, Any]) -> None:
@@ -73,6 +86,10 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _strength(self, n: int) -> float:
         """The weight of the whole penalty against the sum of losses."""
+
+    def _weigh(self, weights: Vector) -> Vector:
+        """The weights of the samples in the sum of losses."""
+        return weights
 
     def _scale(self, n: int) -> float:
         """The estimator's objective over that of :func:`shotgun.solve`."""
@@ -97,24 +114,48 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        X, y = validate_data(self, X, y, accept_sparse=("csc", "csr"), dtype=FLOATS, **self._target)
+        X, targets, weights = self._data(X, y, sample_weight)
+        progress = Progress(self, X, y)
+        fits = self._solve(X, targets, weights, offset, progress.rounds())
+        self._keep(fits, X.dtype, self._scale(X.shape[0]))
+        progress.end()
+        self._warn([fit for fit in fits if fit.status != "converged"], len(fits), X.shape[0])
+        return self
+
+    def _data(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool = True
+    ) -> tuple[Any, list[Array], Vector | None]:
+        """X, the targets and their weights."""
+        X, y, weights = self._check(X, y, sample_weight, reset)
+        return X, *self._state(y, weights)
+
+    def _check(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool = True
+    ) -> tuple[Any, Array, Vector | None]:
+        """X, y and the weights, checked; without `reset` against the fitted model."""
+        X, y = validate_data(
+            self, X, y, reset=reset, accept_sparse=("csc", "csr"), dtype=FLOATS, **self._target
+        )
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-        targets, weights = self._state(y, weights)
-        fits = self._solve(X, targets, weights, offset)
-        self._keep(fits, X.dtype, self._scale(X.shape[0]))
-        self._warn(fits, self._scale(X.shape[0]))
-        return self
+        if reset:
+            self.data_ = fingerprint(X, y, weights)
+        return X, y, weights
 
     def _solve(
-        self, X: Any, targets: list[Array], weights: Vector | None, offset: Any
+        self,
+        X: Any,
+        targets: list[Array],
+        weights: Vector | None,
+        offset: Any,
+        tell: Callable[[Row], bool] | None = None,
     ) -> list[Solution]:
         """One certified fit for each target, in turn: the threads are inside a fit."""
         if len(targets) > 1:  # converted once, not for each
-            X = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
+            X = by_columns(X)
         n, d = X.shape
         options = self._options(n)
         end = np.inf if self.deadline is None else time.monotonic() + self.deadline
@@ -134,10 +175,34 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
                     offset=known,
                     deadline=left,
                     trace=True,
+                    callback=tell,
                     **options,
                 )
             )
         return fits
+
+    def _along(
+        self,
+        X: Any,
+        targets: list[Array],
+        weights: Vector | None,
+        known: list[Vector | None],
+        strengths: Vector,
+        **how: Any,
+    ) -> Along:
+        """Fits for a whole grid of strengths, each from where the last one ended."""
+        [target], [offset] = targets, known
+        return along(self._path(X, target, weights, strengths, offset=offset, **how))
+
+    def _path(
+        self, X: Any, target: Array, weights: Vector | None, strengths: Vector, **how: Any
+    ) -> Path:
+        assert self.l1_ratio is not None
+        options = self._options(X.shape[0]) | how | {"l2": strengths * (1 - self.l1_ratio)}
+        del options["lam"]
+        return path(
+            X, target, strengths * self.l1_ratio, loss=self._loss, weights=weights, **options
+        )
 
     def _options(self, n: int) -> dict[str, Any]:
         """The parameters in the words of :func:`shotgun.solve`."""
@@ -162,7 +227,6 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
     def _penalty(self, n: int) -> tuple[float, float]:
         """lam and l2."""
         strength, ratio = self._strength(n), self.l1_ratio
-        assert ratio is not None
         return strength * ratio, strength * (1 - ratio)
 
     def _bounds(self) -> Any:
@@ -186,33 +250,41 @@ class SparseLinearModel(BaseEstimator):  # type: ignore[misc]
             return [None] * k
         return list(np.atleast_2d(coef))
 
+    def _place(self, coef: Array, intercept: Array) -> None:
+        """The weights of all fits, in the shapes that scikit-learn gives them."""
+        self.coef_, self.intercept_ = single(coef), single(intercept)
+
     def _keep(self, fits: list[Solution], dtype: Any, scale: float) -> None:
         """Everything that users read; of a single fit without the list."""
-        coef = np.array([fit.x for fit in fits], dtype=dtype)
-        self.coef_ = single(coef)
-        self.intercept_ = single(np.array([fit.intercept for fit in fits], dtype=dtype))
+        coef = np.vstack([fit.x for fit in fits]).astype(dtype)
+        self._place(coef, np.hstack([fit.intercept for fit in fits]).astype(dtype))
         self.support_ = np.flatnonzero(coef.any(axis=0))
+        screened: list[Any] = [fit.screened for fit in fits]
+        self.screened_ = np.flatnonzero(np.all(screened, axis=0))
+        self.objective_ = single(np.array([scale * fit.objective for fit in fits]))
         self.dual_gap_ = single(np.array([scale * fit.gap for fit in fits]))
+        self.tolerance_ = single(np.array([scale * fit.tolerance for fit in fits]))
         self.n_iter_ = single([fit.n_epochs for fit in fits])
         self.status_ = single([fit.status for fit in fits])
         self.parallelism_ = single([parallelism(fit) for fit in fits])
 
-    def _warn(self, fits: list[Solution], scale: float) -> None:
+    def _warn(self, unfinished: Sequence[Solution], n_fits: int, n: int) -> None:
         """One warning, about the fit that is farthest from done."""
-        open_ones = [fit for fit in fits if fit.status != "converged"]
-        if not open_ones:
+        unfinished = [fit for fit in unfinished if fit.status != "stopped"]  # as was wished
+        if not unfinished:
             return
-        worst = max(open_ones, key=lambda fit: fit.gap - fit.tolerance)
+        worst, scale = max(unfinished, key=lambda fit: fit.gap - fit.tolerance), self._scale(n)
+        tol = f"tol (now {self.tol:g})"
         advice = {
-            "max_epochs": f"Raise max_iter (now {self.max_iter}) or tol (now {self.tol:g}).",
-            "deadline": f"Raise deadline (now {self.deadline} s) or tol (now {self.tol:g}).",
-            "precision": f"No step lowers it in float64: raise tol (now {self.tol:g}).",
+            "max_epochs": f"the number of iterations (max_iter, now {self.max_iter}) or {tol}.",
+            "deadline": f"deadline (now {self.deadline} s) or {tol}.",
+            "precision": f"{tol}: no step lowers the objective in float64.",
         }[worst.status]
-        many = f" in {len(open_ones)} of {len(fits)} fits" if len(fits) > 1 else ""
+        many = f" in {len(unfinished)} of {n_fits} fits" if n_fits > 1 else ""
         warnings.warn(
-            f"{type(self).__name__} did not converge{many}: the duality gap is "
-            f"{scale * worst.gap:.3g}, the tolerance {scale * worst.tolerance:.3g} "
-            f"(tol times the objective without features). {advice}",
+            f"Objective did not converge. You might want to increase {advice} "
+            f"The duality gap of {type(self).__name__}{many} is {scale * worst.gap:.3g}, the "
+            f"tolerance {scale * worst.tolerance:.3g} (tol times the objective without features).",
             ConvergenceWarning,
             stacklevel=user_level(),
         )
@@ -250,6 +322,34 @@ def user_level() -> int:
     while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("shotgun", "sklearn"):
         level, frame = level + 1, frame.f_back
     return level
+
+
+@dataclass(frozen=True)
+class Along:
+    """Fits along a grid of strengths of the penalty; the grid is the first axis."""
+
+    coefs: list[sp.csc_array]  # (n_features, n_grid), one for each target or class
+    intercepts: Array  # (n_grid, n_targets)
+    n_iter: Array  # (n_grid,)
+    unfinished: list[Solution]  # those that did not converge
+
+    def __len__(self) -> int:
+        return len(self.n_iter)
+
+
+def along(fits: Path) -> Along:
+    """A path of a single target."""
+    return Along(
+        coefs=[fits.X],
+        intercepts=fits.intercepts[:, None],
+        n_iter=fits.n_epochs,
+        unfinished=[fits[k] for k, status in enumerate(fits.statuses) if status != "converged"],
+    )
+
+
+def by_columns(X: Any) -> Any:
+    """X in the order in which fits read it."""
+    return X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
 
 
 def single(values: Any) -> Any:

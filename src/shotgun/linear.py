@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,12 @@ from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
-from shotgun.estimator import Array, SparseLinearModel
+from shotgun.estimator import Array, SparseLinearModel, by_columns, user_level
 from shotgun.problem import Vector
+from shotgun.solve import lambda_max
+
+# What ElasticNet.path takes beyond its own parameters.
+PATH_PARAMETERS = {"sample_weight", "tol", "max_iter", "selection", "random_state"}
 
 
 class SparseRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
@@ -31,9 +36,10 @@ class SparseRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     }
 
     def _state(self, y: Array, weights: Vector | None) -> tuple[list[Array], Vector | None]:
-        if weights is not None:  # a mean does not see their scale, a sum does
-            weights = weights * (len(weights) / weights.sum())
-        return list(y.reshape(len(y), -1).T), weights
+        return list(y.reshape(len(y), -1).T), None if weights is None else self._weigh(weights)
+
+    def _weigh(self, weights: Vector) -> Vector:
+        return np.asarray(weights * (len(weights) / weights.sum()))  # a mean, not a sum
 
     def _strength(self, n: int) -> float:
         return float(n * self.alpha)
@@ -72,7 +78,9 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         Weight of the penalty, and the share of the L1 norm in it.
     fit_intercept : bool
         Fit b, unpenalised.
-    precompute, copy_X
+    precompute : bool or array of shape (n_features, n_features)
+        Ignored: what is needed of the Gram matrix is computed. One that is given must be that of X.
+    copy_X
         Accepted and ignored: X is never written to.
     max_iter : int or None
         Most epochs; an epoch updates every feature of the working set once.
@@ -92,6 +100,11 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         Weights updated at once.
     n_jobs : int, optional
         Threads; by default what threadpoolctl, joblib or OMP_NUM_THREADS leave.
+    verbose : int
+        1 prints a line for every round.
+    callback : callable, optional
+        Called with every round's row, a dict as in :func:`shotgun.solve`; returning True ends the
+        fit. scikit-learn's callbacks (`set_callbacks`) see each round as a task.
 
     Attributes
     ----------
@@ -153,6 +166,8 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         n_parallel: int | str = "auto",
         deadline: float | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 
@@ -179,7 +194,92 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         offset : array of shape (n_samples,) or (n_samples, n_targets), optional
             Known part of the predictor.
         """
+        if self.alpha == 0:
+            warnings.warn(
+                "With alpha=0, this algorithm does not converge well. You are advised to use the "
+                "LinearRegression estimator: where nothing is penalised there is no duality gap",
+                UserWarning,
+                stacklevel=user_level(),
+            )
         return super().fit(X, y, sample_weight, offset=offset)
+
+    def _data(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool = True
+    ) -> tuple[Any, list[Array], Vector | None]:
+        X, targets, weights = super()._data(X, y, sample_weight, reset)
+        if not isinstance(self.precompute, bool) and not sp.issparse(X):
+            check_gram(np.asarray(self.precompute), X, weights, self.fit_intercept)
+        return X, targets, weights
+
+    @staticmethod
+    def path(
+        X: Any,
+        y: Any,
+        *,
+        l1_ratio: float = 0.5,
+        eps: float = 1e-3,
+        n_alphas: Any = "deprecated",
+        alphas: Any = "warn",
+        precompute: Any = "auto",
+        Xy: Any = None,
+        copy_X: bool = True,
+        coef_init: Any = None,
+        verbose: Any = False,
+        return_n_iter: bool = False,
+        positive: bool = False,
+        check_input: bool = True,
+        **params: Any,
+    ) -> tuple[Any, ...]:
+        """Fit for many alphas, without an intercept; :func:`shotgun.path` can do more.
+
+        Parameters
+        ----------
+        X : {array, sparse matrix} of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        l1_ratio : float
+            Share of the L1 norm in the penalty, above 0.
+        eps : float
+            The smallest alpha over the largest, where `alphas` is a number.
+        n_alphas
+            Deprecated as in scikit-learn: use `alphas`.
+        alphas : int or array
+            How many, from the one that makes all weights zero downwards; or which ones. By default
+            100.
+        return_n_iter : bool
+            Also return the epochs.
+        positive : bool
+            Only weights >= 0.
+        precompute, Xy, copy_X, coef_init, verbose, check_input
+            Accepted and ignored.
+        **params
+            `sample_weight`, `tol`, `max_iter`, `selection` and `random_state`, as in `fit`.
+
+        Returns
+        -------
+        alphas : ndarray of shape (n_alphas,)
+            In decreasing order.
+        coefs : ndarray of shape (n_features, n_alphas)
+        dual_gaps : ndarray of shape (n_alphas,)
+        n_iters : list of int
+            If `return_n_iter`.
+        """
+        unknown = set(params) - PATH_PARAMETERS
+        if unknown:
+            raise ValueError(f"Unexpected parameters in params: {sorted(unknown)}")
+        wanted, weights = path_alphas(alphas, n_alphas), params.pop("sample_weight", None)
+        model = ElasticNet(l1_ratio=l1_ratio, positive=positive, fit_intercept=False, **params)
+        model._validate_params()
+        X, targets, weights = model._data(X, y, weights)
+        if len(targets) > 1:
+            raise ValueError("y must be a single target: there is no multi-task penalty")
+        X, n = by_columns(X), X.shape[0]
+        grid = alpha_grid(
+            X, targets[0], wanted, eps, l1_ratio, weights=weights, bounds=model._bounds()
+        )
+        fits = model._path(X, targets[0], weights, n * grid)
+        model._warn([fit for fit in fits if fit.status != "converged"], len(grid), n)
+        answer = grid, fits.X.toarray().astype(X.dtype), fits.gaps / n
+        return (*answer, fits.n_epochs.tolist()) if return_n_iter else answer
 
 
 class Lasso(ElasticNet):
@@ -219,6 +319,8 @@ class Lasso(ElasticNet):
         n_parallel: int | str = "auto",
         deadline: float | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 
@@ -269,6 +371,8 @@ class SparseHuberRegressor(SparseRegressor):
         n_parallel: int | str = "auto",
         deadline: float | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 
@@ -314,6 +418,8 @@ class SparsePoissonRegressor(SparseRegressor):
         n_parallel: int | str = "auto",
         deadline: float | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 
@@ -325,3 +431,58 @@ class SparsePoissonRegressor(SparseRegressor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
+
+
+def path_alphas(alphas: Any, n_alphas: Any) -> Any:
+    """How many alphas a path has or which ones, after scikit-learn's deprecations."""
+    if alphas is None or n_alphas != "deprecated":
+        old = (
+            "'alphas=None' is deprecated" if alphas is None else "'n_alphas' was deprecated in 1.9"
+        )
+        warnings.warn(
+            f"{old} and will be removed in 1.11 of scikit-learn: pass a number as 'alphas'",
+            FutureWarning,
+            stacklevel=user_level(),
+        )
+    if alphas is None or isinstance(alphas, str):
+        return 100 if n_alphas == "deprecated" else n_alphas
+    return alphas
+
+
+def alpha_grid(
+    X: Any, y: Array, alphas: Any, eps: float, l1_ratio: float, **problem: Any
+) -> Vector:
+    """The alphas themselves, decreasing: as given, or that many below the largest useful one."""
+    if not isinstance(alphas, Integral):
+        return np.sort(np.asarray(alphas, dtype=float))[::-1]
+    if l1_ratio == 0:
+        raise ValueError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid "
+            "by providing your estimator with the appropriate `alphas=` argument."
+        )
+    largest = lambda_max(X, y, **problem) / (len(y) * l1_ratio)
+    smallest = np.finfo(float).resolution
+    if largest <= smallest:
+        return np.full(int(alphas), smallest)
+    return np.geomspace(largest, largest * eps, int(alphas))
+
+
+def check_gram(gram: Array, X: Array, weights: Vector | None, fit_intercept: bool) -> None:
+    """One entry of the Gram matrix that came with X, against X."""
+    if fit_intercept and not np.allclose(np.average(X, axis=0, weights=weights), 0):
+        warnings.warn(
+            "Gram matrix was provided but X was centered to fit intercept: "
+            "recomputing Gram matrix.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
+        return
+    j = X.shape[1] // 2
+    k = min(j + 1, X.shape[1] - 1)
+    found = (X[:, j] if weights is None else weights * X[:, j]) @ X[:, k]
+    close = 1e-4 if np.float32 in (gram.dtype, found.dtype) else 1e-7
+    if not np.isclose(gram[j, k], found, rtol=close, atol=1e-5):
+        raise ValueError(
+            f"Gram matrix passed as 'precompute' did not pass validation: its element ({j}, {k}) "
+            f"is {gram[j, k]}, that of X {found}"
+        )

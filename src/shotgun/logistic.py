@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
+import scipy.sparse as sp
+from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model._base import SparseCoefMixin
 from sklearn.metrics import accuracy_score
@@ -15,13 +17,15 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from shotgun.estimator import Array, SparseLinearModel, user_level
+from shotgun.estimator import Along, Array, SparseLinearModel, columns, user_level
+from shotgun.multinomial import multinomial, multinomial_path
 from shotgun.problem import Vector
+from shotgun.progress import Row
 from shotgun.solve import Solution
 
 
 class SparseClassifier(ClassifierMixin, SparseCoefMixin, SparseLinearModel):  # type: ignore[misc]
-    """Sum of losses + 1 / C * penalty; more than two classes one against the rest."""
+    """Sum of losses + 1 / C * penalty; of more than two classes each has its target."""
 
     _metric = staticmethod(accuracy_score)
     score = SparseLinearModel.score  # with an offset, which the mixin's has not
@@ -31,7 +35,6 @@ class SparseClassifier(ClassifierMixin, SparseCoefMixin, SparseLinearModel):  # 
         "C": [Interval(Real, 0, None, closed="right")],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "verbose": ["verbose"],
     }
 
     def _state(self, y: Array, weights: Vector | None) -> tuple[list[Array], Vector | None]:
@@ -54,10 +57,11 @@ class SparseClassifier(ClassifierMixin, SparseCoefMixin, SparseLinearModel):  # 
     def _strength(self, n: int) -> float:
         return float(1 / self.C)
 
+    def _place(self, coef: Array, intercept: Array) -> None:
+        self.coef_, self.intercept_ = coef, intercept
+
     def _keep(self, fits: list[Solution], dtype: Any, scale: float) -> None:
         super()._keep(fits, dtype, scale)
-        self.coef_ = np.atleast_2d(self.coef_)
-        self.intercept_ = np.atleast_1d(self.intercept_)
         self.n_iter_ = np.atleast_1d(np.array(self.n_iter_, dtype=np.int32))
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
@@ -87,8 +91,8 @@ class LogisticRegression(SparseClassifier):
         sum_i s_i log(1 + exp(-y_i (x_i'w + b)))
         + l1_ratio / C * ||w||_1 + (1 - l1_ratio) / (2 C) * ||w||^2
 
-    More than two classes are fitted one against the rest, and their probabilities made to sum to
-    one; scikit-learn's default there is one multinomial model.
+    More than two classes make one multinomial model, as in scikit-learn: the loss is then minus the
+    logarithm of the label's softmax probability, and every class has weights and a penalty.
 
     Parameters
     ----------
@@ -112,7 +116,7 @@ class LogisticRegression(SparseClassifier):
         Begin at the `coef_` of the last fit.
     n_jobs : int, optional
         Threads; by default what threadpoolctl, joblib or OMP_NUM_THREADS leave.
-    dual, intercept_scaling, solver, verbose
+    dual, intercept_scaling, solver
         Accepted and ignored.
     penalty_factor, bounds, standardize, engine, deadline
         As in :func:`shotgun.solve`; the deadline, in seconds, is for all classes together.
@@ -124,10 +128,10 @@ class LogisticRegression(SparseClassifier):
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
-    n_iter_ : ndarray of shape (1,) or (n_classes,)
-        Epochs.
+    n_iter_ : ndarray of shape (1,)
+        Epochs; of more than two classes those of the class that had most.
     support_, dual_gap_, status_, parallelism_, n_features_in_, feature_names_in_
-        As in :class:`shotgun.ElasticNet`; with more than two classes one entry for each.
+        As in :class:`shotgun.ElasticNet`.
 
     Examples
     --------
@@ -176,6 +180,7 @@ class LogisticRegression(SparseClassifier):
         engine: str = "auto",
         n_parallel: int | str = "auto",
         deadline: float | None = None,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 
@@ -196,17 +201,82 @@ class LogisticRegression(SparseClassifier):
             FutureWarning,
         )
         if self.penalty is None:
+            if self.C != 1.0:
+                _warn("Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning)
             return 0.0, self.l1_ratio
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be specified when penalty is elasticnet")
         ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
         if ratio != self.l1_ratio:
             _warn(
-                f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}: "
-                "the penalty wins",
+                f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}. The "
+                "l1_ratio parameter is only used when penalty is 'elasticnet'. "
+                f"Got (penalty={self.penalty})",
                 UserWarning,
             )
         return strength, ratio
+
+    def _solve(
+        self,
+        X: Any,
+        targets: list[Array],
+        weights: Vector | None,
+        offset: Any,
+        tell: Callable[[Row], bool] | None = None,
+    ) -> list[Any]:
+        if len(targets) == 1:
+            return super()._solve(X, targets, weights, offset, tell)
+        (n, d), k = X.shape, len(targets)
+        start = self._starts(k, d)
+        fit = multinomial(
+            X,
+            np.column_stack(targets),
+            x0=None if start[0] is None else np.array(start),
+            weights=weights,
+            offset=together(columns("offset", offset, n, k)),
+            deadline=self.deadline,
+            callback=tell,
+            **self._joint_options(n),
+        )
+        return [fit]
+
+    def _along(
+        self,
+        X: Any,
+        targets: list[Array],
+        weights: Vector | None,
+        known: list[Vector | None],
+        strengths: Vector,
+        **how: Any,
+    ) -> Along:
+        if len(targets) == 1:
+            return super()._along(X, targets, weights, known, strengths, **how)
+        assert self.l1_ratio is not None
+        options = self._joint_options(X.shape[0]) | how
+        options |= {"l2": strengths * (1 - self.l1_ratio)}
+        del options["lam"]
+        fits = multinomial_path(
+            X,
+            np.column_stack(targets),
+            strengths * self.l1_ratio,
+            weights=weights,
+            offset=together(known),
+            **options,
+        )
+        unfinished: list[Any] = [fit for fit in fits if fit.status != "converged"]
+        by_class = np.swapaxes([fit.x for fit in fits], 0, 1)
+        return Along(
+            coefs=[sp.csc_array(weights.T) for weights in by_class],
+            intercepts=np.array([fit.intercept for fit in fits]),
+            n_iter=np.array([max(1, fit.n_epochs) for fit in fits]),  # to look is an iteration
+            unfinished=unfinished,
+        )
+
+    def _joint_options(self, n: int) -> dict[str, Any]:
+        """The parameters in the words of :func:`shotgun.multinomial.multinomial`."""
+        options = self._options(n)
+        del options["delta"]
+        return options
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Probability of every class, in the order of `classes_`.
@@ -220,13 +290,16 @@ class LogisticRegression(SparseClassifier):
         scores = self.decision_function(X, offset=offset)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
-        chances = expit(scores)
-        chances[~chances.any(axis=1)] = 1.0  # all underflow: none is more likely
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(scores, axis=1))
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Logarithm of :meth:`predict_proba`."""
         return np.asarray(np.log(self.predict_proba(X, offset=offset)))
+
+
+def together(known: list[Any]) -> Any:
+    """The offsets of all classes, if there are any, as one matrix."""
+    return None if known[0] is None else np.column_stack(known)
 
 
 def _warn(message: str, category: type[Warning]) -> None:
@@ -247,7 +320,7 @@ class LinearSVC(SparseClassifier):
     C : float
         Weight of the losses.
     multi_class : {"ovr"}
-    dual, intercept_scaling, verbose
+    dual, intercept_scaling
         Accepted and ignored.
 
     The others, and the attributes, are those of :class:`shotgun.LogisticRegression`; `dual_gap_` is
@@ -288,6 +361,7 @@ class LinearSVC(SparseClassifier):
         n_parallel: int | str = "auto",
         deadline: float | None = None,
         n_jobs: int | None = None,
+        callback: Any = None,
     ) -> None:
         self._set(locals())
 

@@ -10,7 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import Vector, check_count, check_number, check_threads, state_problem
+from shotgun.problem import (
+    Vector,
+    check_count,
+    check_number,
+    check_threads,
+    check_vector,
+    state_problem,
+)
 from shotgun.solve import Solution, forward, make_options, solution
 
 
@@ -28,6 +35,8 @@ class Path:
         Of each fit; `gaps` bound F - F*.
     tolerance : float
         What each gap had to reach: tol * F0.
+    n_epochs : ndarray of shape (k,)
+        Of each fit.
     statuses : list of str
         Of each fit, as in :class:`shotgun.Solution`.
     seconds : float
@@ -40,6 +49,7 @@ class Path:
     objectives: Vector = field(repr=False)
     gaps: Vector = field(repr=False)
     tolerance: float
+    n_epochs: np.ndarray[Any, np.dtype[np.int64]] = field(repr=False)
     statuses: list[str] = field(repr=False)
     seconds: float
     _fits: list[_core.Solution] = field(repr=False)
@@ -80,7 +90,7 @@ def path(
     weights: Any = None,
     offset: Any = None,
     penalty_factor: Any = None,
-    l2: float = 0.0,
+    l2: Any = 0.0,
     bounds: Any = None,
     order: str = "random",
     max_epochs: int = 100_000,
@@ -99,7 +109,7 @@ def path(
     A, y, loss, delta
         As in :func:`shotgun.solve`.
     lams : array of shape (k,), optional
-        Positive, in the order to fit them; decreasing is fastest. Default: `n_lams` of them, evenly
+        In the order to fit them; decreasing is fastest. Default: `n_lams` of them, evenly
         on a log scale, from :func:`shotgun.lambda_max` down to `eps` times that.
     n_lams, eps : int, float
         Of the default grid.
@@ -113,8 +123,11 @@ def path(
         "deadline".
     callback : callable, optional
         Called with each round's row; returning True ends the path.
+    l2 : float or array of shape (k,)
+        As in :func:`shotgun.solve`; with `lams` also one for each of them (the elastic net keeps
+        their ratio).
     engine, P, n_threads, tol, working_set, fit_intercept, standardize, weights, offset,
-    penalty_factor, l2, bounds, order, seed
+    penalty_factor, bounds, order, seed
         As in :func:`shotgun.solve`.
 
     Returns
@@ -139,7 +152,7 @@ def path(
         max_epochs=max_epochs,
         seed=seed,
     )
-    grid = _grid(lams, n_lams, eps, deviance)
+    grid = _grid(lams, n_lams, eps, deviance, l2)
     design, statement = state_problem(
         A,
         y,
@@ -152,7 +165,7 @@ def path(
         weights=weights,
         offset=offset,
         penalty_factor=penalty_factor,
-        l2=l2,
+        l2=grid.l2s[0] if grid.l2s else l2,
         bounds=bounds,
     )
     seconds = np.inf if deadline is None else check_number("deadline", deadline)
@@ -160,7 +173,7 @@ def path(
     return _collect(fits, design.cols, options.tol)
 
 
-def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any) -> _core.Grid:
+def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Grid:
     grid = _core.Grid()
     grid.count = check_count("n_lams", n_lams)
     grid.eps = check_number("eps", eps)
@@ -172,9 +185,11 @@ def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any) -> _core.Grid:
         wanted = np.asarray(lams, dtype=float)
         if wanted.ndim != 1 or wanted.size == 0 or not np.isfinite(wanted).all():
             raise ValueError("lams must be a non-empty vector of finite numbers")
-        if (wanted <= 0).any():
-            raise ValueError(f"lams must be positive, got {wanted.min()}")
+        if (wanted < 0).any():
+            raise ValueError(f"lams must not be negative, got {wanted.min()}")
         grid.lams = wanted.tolist()
+    if np.ndim(l2) > 0:
+        grid.l2s = [check_number("l2", v) for v in check_vector("l2", l2, len(grid.lams))]
     return grid
 
 
@@ -195,6 +210,7 @@ def _collect(fits: list[_core.Solution], d: int, tol: float) -> Path:
         objectives=np.array([fit.objective for fit in fits]),
         gaps=np.array([fit.gap for fit in fits]),
         tolerance=tol * fits[0].null_objective,
+        n_epochs=np.array([fit.n_epochs for fit in fits]),
         statuses=[fit.status.name for fit in fits],
         seconds=sum(fit.seconds for fit in fits),
         _fits=fits,

@@ -20,6 +20,8 @@ from shotgun.problem import (
     state_problem,
 )
 
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
 ENGINES: tuple[str, ...] = tuple(_core.Engine.__members__)
 
 
@@ -39,6 +41,8 @@ class Solution:
         Upper bound on F - F*, recomputed in float64 from x.
     tolerance : float
         What the gap had to reach: tol * F0.
+    null_objective : float
+        F0: F at x = 0 with the best intercept.
     certificate : {"gap", "gradient"}
         "gradient" where weights that nothing penalises (lam = 0 or factor 0, without l2 or a bound
         on each side) leave no duality gap: `gap` is then estimated from the projected gradient.
@@ -53,6 +57,8 @@ class Solution:
         The engine that ran.
     n_screened : int
         Features proved to be zero (or at a bound) in every solution.
+    screened : ndarray of shape (d,), bool, or None
+        The features proved to be zero in every solution; not known of a path's fits.
     seconds : float
         Wall time in the core.
     trace : list of dict
@@ -64,6 +70,7 @@ class Solution:
     objective: float
     gap: float
     tolerance: float
+    null_objective: float
     certificate: str
     status: str
     n_rounds: int
@@ -73,6 +80,7 @@ class Solution:
     P: int
     rho: float | None
     engine: str
+    screened: Mask | None = field(repr=False)
     seconds: float
     trace: list[dict[str, Any]] = field(repr=False)
 
@@ -256,7 +264,7 @@ def solve(
     start = None if x0 is None else check_vector("x0", x0, design.cols)
     seconds = np.inf if deadline is None else check_number("deadline", deadline)
     s = _core.solve(design, statement, options, start, seconds, forward(callback))
-    return solution(s, options.tol, trace)
+    return solution(s, options.tol, trace, screened=_screened(s))
 
 
 def forward(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[Any], bool] | None:
@@ -264,7 +272,14 @@ def forward(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[Any],
     return None if callback is None else lambda row: bool(callback(_row(row)))
 
 
-def solution(s: _core.Solution, tol: float, trace: bool) -> Solution:
+def _screened(s: _core.Solution) -> Mask:
+    zero = np.ones(s.size, dtype=bool)
+    zero[s.open] = False
+    zero[s.support] = False
+    return zero
+
+
+def solution(s: _core.Solution, tol: float, trace: bool, screened: Mask | None = None) -> Solution:
     """What the core found, as users see it."""
     x = np.zeros(s.size)
     x[s.support] = s.weights
@@ -274,6 +289,7 @@ def solution(s: _core.Solution, tol: float, trace: bool) -> Solution:
         objective=s.objective,
         gap=s.gap,
         tolerance=tol * s.null_objective,
+        null_objective=s.null_objective,
         certificate="gap" if s.certified_by_gap else "gradient",
         status=s.status.name,
         n_rounds=s.n_rounds,
@@ -283,6 +299,7 @@ def solution(s: _core.Solution, tol: float, trace: bool) -> Solution:
         P=s.P,
         rho=None if np.isnan(s.rho) else s.rho,
         engine=s.engine.name,
+        screened=screened,
         seconds=s.seconds,
         trace=[_row(row) for row in s.trace] if trace else [],
     )

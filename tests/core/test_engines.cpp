@@ -1,6 +1,7 @@
 #include <bit>
 #include <functional>
 
+#include "bench.hpp"
 #include "engine/active_set.hpp"
 #include "engine/anderson.hpp"
 #include "engine/asynchronous.hpp"
@@ -8,43 +9,10 @@
 #include "engine/bundle.hpp"
 #include "engine/cdn.hpp"
 #include "engine/newton.hpp"
-#include "problem/standardized.hpp"
-#include "support.hpp"
 
 using namespace testing;
 
 namespace {
-
-// The squared loss on all columns of an example, as an engine sees it.
-template <Columns C>
-struct Bench {
-  Bench(const Example& e, C A) : e(e), g(e.y), h(e.w.empty() ? nullptr : e.w.data()), x(at(e.A.d)) {
-    double total = 0, y_sum = 0;
-    for (std::int64_t i = 0; i < e.A.n; ++i) {
-      total += e.weight(i);
-      y_sum += e.weight(i) * e.y[at(i)];
-    }
-    const double b = e.intercept ? y_sum / total : 0.0;
-    for (std::int64_t i = 0; i < e.A.n; ++i) g[at(i)] = e.weight(i) * (b - e.y[at(i)]);
-    for (std::int64_t k = 0; k < e.A.d; ++k)
-      coordinates.push_back(
-          make_coordinate(A, k, h, total, e.intercept, 0.0, 1.0, e.penalty_of(k)));
-    model.emplace(A, coordinates, g, h, total, e.intercept);
-  }
-  double value() const {
-    double sum = model->rows_value(1);
-    for (std::int64_t k = 0; k < e.A.d; ++k) sum += e.penalty_of(k).value(x[at(k)]);
-    return sum;
-  }
-
-  const Example& e;
-  Doubles g;
-  const double* h;
-  Doubles x;
-  std::vector<Coordinate> coordinates;
-  std::optional<Quadratic<C>> model;
-  Watch watch{nullptr, infinity};
-};
 
 // Runs `epochs` epochs, one at a time, and calls look() after each.
 template <Columns C>

@@ -1,0 +1,256 @@
+// Homotopy: from the minimum for one lam to that for a smaller one, exactly.
+#pragma once
+
+#include "engine/inverse.hpp"
+#include "engine/model.hpp"
+#include "loop/watch.hpp"
+
+namespace shotgun {
+
+// For the squared loss the minimiser is a piecewise linear function of lam (Osborne, Presnell,
+// Turlach 2000): along a piece the signs stay, and it ends where a weight reaches zero or a
+// gradient reaches lam. On the low end of a path, where almost as many weights as there are samples
+// are not zero, a piece costs less than the hundreds of epochs that descent needs.
+//
+// x need not be a minimum where the way begins: the gradient that it lacks, p, fades along the way
+// as lam does, so that there is one where it ends. With t from 0 to 1,
+//   g(t) - (1 - t) p + lam(t) sign = 0 on the support S, hence x_S' = -Q_SS^-1 (p + lam' sign).
+template <Columns C>
+class Homotopy {
+ public:
+  using Model = Quadratic<C>;
+
+  // Moves x to the minimum over the model's columns, from where it is for `ratio` times their lam.
+  // Says whether it got there; x has not moved otherwise. The model's gradient does not follow.
+  bool operator()(const Model& model, std::span<double> x, double ratio, int threads,
+                  Watch& watch) {
+    threads_ = threads;
+    const std::vector<double> gradient = model.gradients(threads);
+    gather(model, x, gradient, ratio);
+    if (!align() || watch.stopped()) return false;
+    std::vector<double> way;
+    double t = 0;
+    for (std::size_t piece = 0; piece < 10 * here_.size() + 100; ++piece) {
+      if (piece % 16 == 0) way = inverse_.times(pull_, threads_);  // afresh, now and then
+      spread(way);
+      const Event event = next(1 - t);
+      advance(event.length);
+      t += event.length;
+      if (event.who == nobody) break;
+      if (!cross(event.who, way) || watch.stopped()) return false;
+      watch.poll();
+    }
+    if (t < 1) return false;
+    for (std::int64_t r : here_) x[at(columns_[at(r)])] = weight_[at(r)].x;
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t nobody = -1;
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  // A column that takes part.
+  struct Weight {
+    double x = 0, gradient = 0;  // the latter less what is to fade
+    double fading = 0;           // p
+    double lam = 0, lam_slope = 0, l2 = 0;
+    double sign = 0;
+    double x_slope = 0, gradient_slope = 0;
+    std::int64_t slot = nobody;  // in the inverse, while it is in the support
+    bool wanted = false;         // there, where the way begins
+    bool inside() const { return slot != nobody; }
+    double pull() const { return -(fading + lam_slope * sign); }
+    // How far to go until it leaves the support, or joins it.
+    double until() const {
+      if (inside()) return lam > 0 && sign * x_slope < 0 ? std::max(0.0, -x / x_slope) : infinity;
+      const double up = gradient_slope - lam_slope, down = -gradient_slope - lam_slope;
+      return std::max(0.0, std::min(up > 0 ? (lam - gradient) / up : infinity,
+                                    down > 0 ? (lam + gradient) / down : infinity));
+    }
+    void move(double length) {
+      x += length * x_slope;
+      gradient += length * gradient_slope;
+      lam += length * lam_slope;
+    }
+  };
+  // What ends a piece: a column that leaves the support or joins it.
+  struct Event {
+    double length;
+    std::int64_t who = nobody;
+  };
+
+  // The columns that are in the support or, by the strong rule, may join it.
+  void gather(const Model& model, std::span<const double> x, std::span<const double> gradient,
+              double ratio) {
+    place_.resize(at(model.A.count()), nobody);
+    here_.clear();
+    std::vector<std::int64_t> fresh;
+    const double near = std::min(2 - ratio, 0.95);
+    for (std::int64_t k = 0; k < model.A.count(); ++k) {
+      const Penalty& p = model.coordinates[at(k)].penalty;
+      const bool inside = x[at(k)] != 0 || p.lam == 0;
+      if (!inside && std::abs(gradient[at(k)]) < near * p.lam) continue;
+      if (place_[at(k)] == nobody) {
+        place_[at(k)] = static_cast<std::int64_t>(columns_.size());
+        columns_.push_back(k);
+        fresh.push_back(k);
+      }
+      here_.push_back(place_[at(k)]);
+    }
+    extend_gram(model, fresh);
+    std::vector<std::int64_t> slots(columns_.size(), nobody);
+    for (std::size_t r = 0; r < weight_.size(); ++r) slots[r] = weight_[r].slot;
+    weight_.assign(columns_.size(), {});
+    for (std::size_t r = 0; r < slots.size(); ++r) weight_[r].slot = slots[r];
+    for (std::int64_t r : here_) {
+      const auto k = at(columns_[at(r)]);
+      begin(weight_[at(r)], model.coordinates[k].penalty, x[k], gradient[k], ratio);
+    }
+  }
+  static void begin(Weight& w, const Penalty& p, double x, double gradient, double ratio) {
+    w.x = x;
+    w.l2 = p.l2;
+    w.lam = ratio * p.lam;
+    w.lam_slope = p.lam - w.lam;
+    w.sign = p.lam == 0 ? 0.0 : x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
+    const double slope = gradient + p.l2 * x;
+    w.wanted = x != 0 || p.lam == 0;
+    w.gradient = w.wanted ? -w.lam * w.sign : std::clamp(slope, -w.lam, w.lam);
+    w.fading = slope - w.gradient;
+  }
+
+  // a~_k'Ha~_l for columns that are new here and all others, a few of each at a time.
+  void extend_gram(const Model& model, std::span<const std::int64_t> fresh) {
+    constexpr std::size_t few = 32;
+    constexpr std::int64_t run = 64;
+    const std::int64_t n = model.A.rows();
+    for (std::size_t f = 0; f < fresh.size(); f += few) {
+      const auto some = fresh.subspan(f, std::min(few, fresh.size() - f));
+      std::vector<std::vector<double>> weighted(some.size(), std::vector<double>(at(n)));
+      const double one = 1.0;
+      for (std::size_t s = 0; s < some.size(); ++s)
+        model.A.add_axpys(some.subspan(s, 1), &one, model.h, weighted[s].data(), {0, n});
+      const auto old = static_cast<std::int64_t>(gram_.size()),
+                 all = old + static_cast<std::int64_t>(some.size());
+      gram_.resize(at(all));
+      for (auto& row : gram_) row.resize(at(all));
+      const double work = static_cast<double>(all * n) * static_cast<double>(some.size());
+      parallel_for(worthwhile_threads(threads_, work), (all + run - 1) / run, [&](std::int64_t b) {
+        const auto list = std::span<const std::int64_t>(columns_).subspan(
+            at(b * run), at(std::min(run, all - b * run)));
+        for (std::size_t s = 0; s < some.size(); ++s) {
+          double dots[run] = {};
+          model.A.add_dots(list, weighted[s].data(), dots, {0, n});
+          const Coordinate& c = model.coordinates[at(some[s])];
+          for (std::size_t l = 0; l < list.size(); ++l) {
+            const Coordinate& e = model.coordinates[at(list[l])];
+            gram_[at(b * run) + l][at(old) + s] =
+                c.inv_scale * e.inv_scale *
+                (dots[l] - c.mean * e.sum_h(model.total_h) - e.mean * c.slope);
+          }
+        }
+      });
+      for (std::int64_t r = old; r < all; ++r)
+        for (std::int64_t l = 0; l < old; ++l) gram_[at(r)][at(l)] = gram_[at(l)][at(r)];
+    }
+  }
+
+  // The inverse becomes that of the support.
+  bool align() {
+    pull_.assign(at(inverse_.slots()), 0.0);
+    for (Weight& w : weight_)
+      if (w.inside() && !w.wanted) {
+        inverse_.erase(w.slot, threads_);
+        w.slot = nobody;
+      }
+    for (std::int64_t r : here_) {
+      Weight& w = weight_[at(r)];
+      if (w.wanted && !w.inside() && !insert(r)) return false;
+      if (w.inside()) pull_[at(w.slot)] = w.pull();
+    }
+    return true;
+  }
+  std::optional<Inverse::Term> insert(std::int64_t r) {
+    std::vector<double> row(at(inverse_.slots()));
+    for (std::int64_t l : here_)
+      if (weight_[at(l)].inside()) row[at(weight_[at(l)].slot)] = gram_[at(r)][at(l)];
+    const auto term = inverse_.insert(row, gram_[at(r)][at(r)] + weight_[at(r)].l2, threads_);
+    pull_.resize(at(inverse_.slots()));
+    if (term) weight_[at(r)].slot = term->slot;
+    return term;
+  }
+
+  // The slopes of the weights, and of the gradients that belong to no weight in the support.
+  void spread(std::span<const double> way) {
+    std::vector<double> x_slope(gram_.size());
+    std::vector<std::int64_t> outside;
+    for (std::int64_t r : here_) {
+      Weight& w = weight_[at(r)];
+      w.x_slope = w.inside() ? way[at(w.slot)] : 0.0;
+      x_slope[at(r)] = w.x_slope;
+      if (!w.inside()) outside.push_back(r);
+    }
+    constexpr std::int64_t run = 32;
+    const auto count = static_cast<std::int64_t>(outside.size()),
+               size = static_cast<std::int64_t>(gram_.size());
+    const double work = static_cast<double>(count) * static_cast<double>(size);
+    parallel_for(worthwhile_threads(threads_, work), (count + run - 1) / run, [&](std::int64_t b) {
+      const double* rows[run];
+      double dots[run] = {};
+      const std::int64_t first = b * run, some = std::min(run, count - first);
+      for (std::int64_t i = 0; i < some; ++i) rows[i] = gram_[at(outside[at(first + i)])].data();
+      kernels::active_table<double>().dots(size, some, rows, x_slope.data(), dots);
+      for (std::int64_t i = 0; i < some; ++i) {
+        Weight& w = weight_[at(outside[at(first + i)])];
+        w.gradient_slope = dots[i] + w.fading;
+      }
+    });
+  }
+
+  // Where the piece ends: after `left` at the latest.
+  Event next(double left) const {
+    Event first{left};
+    for (std::int64_t r : here_)
+      if (const double length = weight_[at(r)].until(); length < first.length) first = {length, r};
+    return first;
+  }
+  void advance(double length) {
+    for (std::int64_t r : here_) weight_[at(r)].move(length);
+  }
+
+  // The column leaves the support or joins it, and the way turns.
+  bool cross(std::int64_t r, std::vector<double>& way) {
+    Weight& w = weight_[at(r)];
+    if (w.inside()) {
+      w.x = 0;
+      w.gradient = -w.lam * w.sign;
+      turn(inverse_.erase(w.slot, threads_), way);
+      pull_[at(w.slot)] = way[at(w.slot)] = 0;
+      w.slot = nobody;
+      return true;
+    }
+    w.sign = w.gradient > 0 ? -1.0 : 1.0;
+    const auto term = insert(r);
+    if (!term) return false;
+    pull_[at(w.slot)] = w.pull();
+    way.resize(pull_.size());
+    turn(*term, way);
+    return true;
+  }
+  void turn(const Inverse::Term& term, std::vector<double>& way) const {
+    double along = 0;
+    for (std::size_t i = 0; i < term.w.size(); ++i) along += term.w[i] * pull_[i];
+    for (std::size_t i = 0; i < term.w.size(); ++i) way[i] += term.scale * along * term.w[i];
+  }
+
+  int threads_ = 1;
+  std::vector<std::int64_t> columns_;      // those seen so far, as places among the packed
+  std::vector<std::int64_t> place_;        // of the packed ones among those
+  std::vector<std::vector<double>> gram_;  // of the columns seen so far
+  std::vector<Weight> weight_;             // of each of them
+  std::vector<std::int64_t> here_;         // those that take part now
+  Inverse inverse_;                        // of the support's Gram matrix
+  std::vector<double> pull_;               // where the weights are drawn, by slot
+};
+
+}  // namespace shotgun

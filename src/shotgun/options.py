@@ -1,0 +1,113 @@
+"""The options of the command line, and what its help says of them."""
+
+from __future__ import annotations
+
+import functools
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Loss(StrEnum):
+    squared = "squared"
+    logistic = "logistic"
+    squared_hinge = "squared_hinge"
+    huber = "huber"
+    poisson = "poisson"
+
+
+class Impute(StrEnum):
+    mean = "mean"
+    median = "median"
+    zero = "zero"
+
+
+class Selection(StrEnum):
+    min = "min"
+    one_se = "1se"
+
+
+def _option(*names: str, group: str, **details: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=group, **details)
+
+
+data = functools.partial(_option, group="Data")
+fit = functools.partial(_option, group="Fit")
+result = functools.partial(_option, group="Result")
+
+DataFile = Annotated[str, typer.Argument(metavar="DATA", help="The file, or - for stdin.")]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="The model, or - for stdin.")]
+Target = Annotated[
+    str | None,
+    data("--target", "-y", metavar="COLUMN", help="What to predict: a column's name or number."),
+]
+Format = Annotated[
+    str | None,
+    data(
+        "--format",
+        metavar="NAME",
+        help="svmlight, csv, tsv, parquet, arrow, npz or mtx.",
+        show_default="as the suffix tells",
+    ),
+]
+Weights = Annotated[str | None, data("--weights", metavar="COLUMN", help="Weights of the samples.")]
+Offset = Annotated[
+    str | None, data("--offset", metavar="COLUMN", help="Known part of the predictor.")
+]
+Imputed = Annotated[
+    Impute | None,
+    data(
+        "--impute",
+        metavar="HOW",
+        help="Replace missing values by the column's mean or median, or by zero.",
+        show_default="refuse them",
+    ),
+]
+LossName = Annotated[
+    Loss,
+    fit(
+        "--loss",
+        "-l",
+        metavar="LOSS",
+        help="squared, huber or poisson for numbers, logistic or squared_hinge for classes.",
+    ),
+]
+Lam = Annotated[
+    float | None,
+    fit("--lam", metavar="X", min=0, help="Weight of the L1 norm against the sum of losses."),
+]
+LamRatio = Annotated[
+    float | None,
+    fit(
+        "--lam-ratio",
+        metavar="X",
+        min=0,
+        help="The same, over the least lam that makes all weights zero.",
+        show_default="0.1",
+    ),
+]
+Tol = Annotated[
+    float, fit("--tol", metavar="X", min=0, help="The gap to reach, over the objective at zero.")
+]
+NoIntercept = Annotated[bool, fit("--no-intercept", help="Fit no constant.")]
+Standardize = Annotated[
+    bool, fit("--standardize", help="Penalise the weights of features of unit variance.")
+]
+Deadline = Annotated[
+    float | None, fit("--deadline", metavar="SECONDS", min=0, help="When to stop regardless.")
+]
+Threads = Annotated[
+    int | None,
+    fit("--threads", metavar="N", min=1, help="At most.", show_default="all processors"),
+]
+Seed = Annotated[int, fit("--seed", metavar="N", min=0, help="Of all that is random.")]
+LamCount = Annotated[int, fit("--n-lams", metavar="N", min=1, help="How many lams.")]
+Eps = Annotated[float, fit("--eps", metavar="X", help="The last lam over the first.")]
+Output = Annotated[
+    str | None,
+    result("--output", "-o", metavar="FILE", help="Write it here, by custom as .shotgun."),
+]
+Resume = Annotated[bool, result("--resume", help="Continue what was interrupted, from --output.")]
+Json = Annotated[bool, result("--json", help="JSON for machines instead of a table.")]
+Plot = Annotated[str | None, result("--plot", metavar="FILE", help="Draw it: png, svg or pdf.")]

@@ -1,0 +1,71 @@
+"""How a fit is getting on, for whoever asked: verbose, a callback, those of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class Progress:
+    """Tells of the rounds of an estimator's fit, and of its subtasks.
+
+    scikit-learn's callbacks see the fit as a task and each round of it, or each fold of a
+    cross-validation, as a subtask.
+    """
+
+    def __init__(self, estimator: Any, X: Any, y: Any, n_folds: int | None = None) -> None:
+        self.estimator = estimator
+        self.data = {"X": X, "y": y}
+        self.task = estimator._init_callback_context(
+            max_subtasks=n_folds, sequential_subtasks=n_folds is None
+        )
+        self.task.call_on_fit_task_begin(estimator=estimator, **self.data)
+
+    def rounds(self) -> Callable[[Row], bool] | None:
+        """What to call with each round's row; None if nobody wants to know."""
+        listens = hasattr(self.estimator, "_skl_callbacks")
+        return self._round if listens else self._told({})
+
+    def fold(self, k: int) -> tuple[Any, Callable[[Row], bool] | None]:
+        """The subtask of a fold, and what to call with its rows."""
+        task = self.task.subcontext("fold", task_id=k)
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return task, self._told({"fold": k})
+
+    def end(self, task: Any = None) -> None:
+        """The subtask has ended, or all of the fit."""
+        (task or self.task).call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes={}, **self.data
+        )
+
+    def _round(self, row: Row) -> bool:
+        task = self.task.subcontext("round")
+        task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        stop = task.call_on_fit_task_end(estimator=self.estimator, **self.data)
+        told = self._told({})
+        return bool(stop) | bool(told and told(row))
+
+    def _told(self, where: Row) -> Callable[[Row], bool] | None:
+        callback, verbose = self.estimator.callback, self.estimator.verbose
+        if callback is None and not verbose:
+            return None
+
+        def tell(row: Row) -> bool:
+            row = where | row
+            if verbose:
+                print(f"{type(self.estimator).__name__}: {line(row)}", flush=True)
+            return bool(callback and callback(row))
+
+        return tell
+
+
+def line(row: Row) -> str:
+    """A round in words."""
+    fold = f"fold {row['fold']}, " if "fold" in row else ""
+    return (
+        f"{fold}lam {row['lam']:.4g}, round {row['round']}, epoch {row['epoch']}: "
+        f"objective {row['objective']:.8g}, gap {row['gap']:.3g}, "
+        f"working set {row['working_set']} of {row['active']}"
+    )

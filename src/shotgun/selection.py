@@ -1,0 +1,337 @@
+"""Cross-validation: how strong the penalty has to be, told by held-out data."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.parallel import Parallel, delayed
+
+from shotgun.estimator import (
+    Along,
+    Array,
+    SparseLinearModel,
+    by_columns,
+    columns,
+    single,
+)
+from shotgun.problem import Vector, check_threads
+from shotgun.progress import Progress
+from shotgun.solve import Solution
+
+Fold = tuple[Array, Array]  # the rows to fit, the rows to score
+
+
+@dataclass(frozen=True)
+class Data:
+    """What all folds share."""
+
+    X: Any
+    y: Array
+    targets: list[Array]
+    weights: Vector | None
+    known: list[Any]  # the offset of each target, if there is one
+
+    def rows(self, fold: Array) -> Vector:
+        """A fold as weights: the rows that are not in it weigh nothing."""
+        counts = np.bincount(np.arange(len(self.y))[fold], minlength=len(self.y))
+        return np.asarray(counts * (1.0 if self.weights is None else self.weights))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The models of one fold before the rows that it held out.
+
+    Only the features that some model uses are here; an offset is a feature of weight one.
+    """
+
+    X: Any
+    y: Array
+    coefs: Array  # (n_grid, n_targets, n_used)
+    intercepts: Array  # (n_grid, n_targets)
+    weights: Vector | None
+
+    @classmethod
+    def of(cls, data: Data, fits: Along, test: Array) -> HeldOut:
+        """Of a fold's fits."""
+        used = np.unique(np.concatenate([[0], *(coef.indices for coef in fits.coefs)]))
+        dense = not sp.issparse(data.X)
+        X = (
+            data.X[:, used][test]
+            if not dense
+            else data.X[np.arange(len(data.y))[test][:, None], used]
+        )
+        coefs = np.stack([coef[used].toarray().T for coef in fits.coefs], axis=1)
+        if data.known[0] is not None:
+            X = (np.hstack if dense else sp.hstack)([X, np.transpose(data.known)[test]])
+            ones = np.broadcast_to(np.eye(coefs.shape[1]), (len(coefs), *[coefs.shape[1]] * 2))
+            coefs = np.concatenate([coefs, ones], axis=2)
+        weights = None if data.weights is None else data.weights[test]
+        return cls(X if dense else X.tocsr(), data.y[test], coefs, fits.intercepts, weights)
+
+    def squared_errors(self) -> Array:
+        """The mean squared error of every model."""
+        residuals = self.X @ self.coefs[:, 0].T + self.intercepts[:, 0] - self.y[:, None]
+        return np.asarray(np.average(residuals**2, axis=0, weights=self.weights))
+
+    def scores(self, model: SparseLinearModel, scorer: Any, params: dict[str, Any]) -> Array:
+        """What the scorer says of every model."""
+        model.n_features_in_ = self.X.shape[1]
+        scores = []
+        for coef, intercept in zip(self.coefs, self.intercepts, strict=True):
+            model._place(coef, intercept)
+            scores.append(scorer(model, self.X, self.y, **params))
+        return np.array(scores)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A fold: the fits along the grid, and their scores."""
+
+    fits: Along
+    scores: Array
+
+
+class CrossValidated(SparseLinearModel):
+    """Fits every fold along a grid of penalties, and all data with the best of them.
+
+    The folds share X: what a fold holds out weighs nothing in it. They run side by side, and
+    together use no more threads than a single fit would.
+    """
+
+    warm_start = False
+    refit = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{k: v for k, v in SparseLinearModel._parameter_constraints.items() if k != "warm_start"},
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "selection": [StrOptions({"min", "1se"})],
+    }
+
+    @abstractmethod
+    def _models(self) -> list[Any]:
+        """The plain models, one for each share of the L1 norm to try."""
+
+    @abstractmethod
+    def _grid(self, data: Data, model: SparseLinearModel) -> Vector:
+        """The values to try, the strongest penalty first."""
+
+    @abstractmethod
+    def _strengths(self, grid: Vector, n: int) -> Vector:
+        """The weights of the penalty against the sum of losses."""
+
+    @abstractmethod
+    def _at(self, model: Any, value: float) -> Any:
+        """The model with one of those values."""
+
+    @abstractmethod
+    def _scorer(self) -> Any:
+        """None for the squared error."""
+
+    @abstractmethod
+    def _tell(
+        self,
+        ratios: Sequence[float],
+        best: int,
+        grids: Sequence[Vector],
+        runs: Sequence[Sequence[Run]],
+    ) -> None:
+        """What was tried and chosen, under scikit-learn's names."""
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None, **params: Any
+    ) -> Any:
+        """Choose the penalty by cross-validation, then fit all data with it.
+
+        Parameters
+        ----------
+        X : {array, sparse matrix} of shape (n_samples, n_features)
+            float32 stays float32; Fortran order and CSC are read in place.
+        y : array of shape (n_samples,)
+        sample_weight : float or array of shape (n_samples,), optional
+            For fitting and for scoring.
+        offset : array of shape (n_samples,), optional
+            Known part of the linear predictor, as in the plain model.
+        **params
+            `groups` for the splitter; with metadata routing enabled what the splitter and the
+            scorer request.
+        """
+        end = np.inf if self.deadline is None else time.monotonic() + self.deadline
+        X, y, counts = self._check(X, y, sample_weight)
+        for_splitter, for_scorer = self._route(counts, params)
+        models = self._models()
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        folds = list(splitter.split(X, y, **for_splitter))
+        targets, weights = self._state(y, counts)
+        known = columns("offset", offset, len(y), len(targets))
+        data = Data(by_columns(X), y, targets, weights, known)
+        if is_classifier(self):
+            check_classes(data, folds)
+        grids = [self._grid(data, model) for model in models]
+        progress = Progress(self, X, y, len(models) * len(folds))
+        runs = self._run(data, folds, models, grids, for_scorer, progress, end)
+        best = self._choose(grids, runs)
+        refit = self._refit(data, models[best], runs[best], offset, end)
+        if refit:
+            self._keep(refit, X.dtype, self._scale(len(y)))
+        self._tell([model.l1_ratio for model in models], best, grids, runs)
+        progress.end()
+        paths = [run.fits for of_model in runs for run in of_model]
+        unfinished = [fit for fits in paths for fit in fits.unfinished]
+        unfinished += [fit for fit in refit if fit.status != "converged"]
+        self._warn(unfinished, sum(map(len, paths)) + 1, len(y))
+        return self
+
+    def _run(
+        self,
+        data: Data,
+        folds: Sequence[Fold],
+        models: Sequence[SparseLinearModel],
+        grids: Sequence[Vector],
+        for_scorer: dict[str, Any],
+        progress: Progress,
+        end: float,
+    ) -> list[list[Run]]:
+        """Every model on every fold, as many at once as there are threads."""
+        threads = check_threads(models[0]._options(len(data.y))["n_threads"])
+        workers = min(threads, len(models) * len(folds))
+
+        def run(k: int, f: int) -> Run:
+            train, test = folds[f]
+            task, tell = progress.fold(k * len(folds) + f)
+            fits = models[k]._along(
+                data.X,
+                data.targets,
+                self._weigh(data.rows(train)),
+                data.known,
+                self._strengths(grids[k], len(data.y)),
+                n_threads=threads // workers,
+                deadline=left(end),
+                callback=tell,
+            )
+            held = HeldOut.of(data, fits, test)
+            scores = self._score(models[k], held, rows_of(for_scorer, test, len(data.y)))
+            progress.end(task)
+            return Run(fits, scores)
+
+        jobs = (delayed(run)(k, f) for k in range(len(models)) for f in range(len(folds)))
+        runs = Parallel(n_jobs=workers, require="sharedmem")(jobs)
+        return [runs[k : k + len(folds)] for k in range(0, len(runs), len(folds))]
+
+    def _score(self, model: SparseLinearModel, held: HeldOut, for_scorer: dict[str, Any]) -> Array:
+        """The score of every fit along the grid; more is better."""
+        scorer = self._scorer()
+        if scorer is None:
+            return -held.squared_errors()
+        model = clone(model)
+        if is_classifier(self):
+            model.classes_ = self.classes_
+        return held.scores(model, scorer, for_scorer)
+
+    def _choose(self, grids: Sequence[Vector], runs: Sequence[Sequence[Run]]) -> int:
+        """The best model, the best value on its grid, and the simplest that is about as good."""
+        count = min(len(run.fits) for of_model in runs for run in of_model)  # fewer by a deadline
+        scores = np.array([[run.scores[:count] for run in of_model] for of_model in runs])
+        means = np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
+        best, self.min_index_ = map(int, np.unravel_index(means.argmax(), means.shape))
+        self.grid_, self.cv_scores_ = grids[best][:count], scores[best]
+        at_best = self.cv_scores_[:, self.min_index_]
+        error = at_best.std(ddof=1) / np.sqrt(len(at_best)) if len(at_best) > 1 else 0.0
+        about_as_good = means[best] >= means[best, self.min_index_] - error
+        self.one_se_index_ = int(about_as_good.argmax())
+        self.best_index_ = self.one_se_index_ if self.selection == "1se" else self.min_index_
+        self.cv_coefs_ = [single(run.fits.coefs) for run in runs[best]]
+        return best
+
+    def _refit(
+        self, data: Data, model: SparseLinearModel, runs: Sequence[Run], offset: Any, end: float
+    ) -> list[Solution]:
+        """All data with the chosen penalty, from the mean of the folds' weights."""
+        if not self.refit:
+            return []
+        model = self._at(clone(model), self.grid_[self.best_index_])
+        model.warm_start, model.deadline = True, left(end)
+        starts = [[coef[:, [self.best_index_]] for coef in run.fits.coefs] for run in runs]
+        model.coef_ = mean(starts)
+        return model._solve(data.X, data.targets, data.weights, offset)
+
+    def _shared(self, plain: type[SparseLinearModel]) -> dict[str, Any]:
+        """The parameters that the plain model has too."""
+        mine = self.get_params()
+        return {name: mine[name] for name in plain._get_param_names() if name in mine}
+
+    def _route(
+        self, counts: Vector | None, params: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the splitter and the scorer are told."""
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=counts, **params)
+            return routed.splitter.split, routed.scorer.score if "scorer" in routed else {}
+        groups = params.pop("groups", None)
+        _raise_for_params(params, self, "fit")
+        return {"groups": groups}, {} if counts is None else {"sample_weight": counts}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What goes to the splitter and the scorer when metadata routing is enabled."""
+        router = (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+        if (scorer := self._scorer()) is not None:
+            both = MethodMapping().add(caller="fit", callee="score")
+            router.add(scorer=scorer, method_mapping=both.add(caller="score", callee="score"))
+        return router
+
+
+def check_classes(data: Data, folds: Sequence[Fold]) -> None:
+    """Every fold has all classes to fit: an intercept has no minimum without."""
+    everything = np.arange(len(data.y))
+    for k, (train, _) in enumerate(folds):
+        present, left = (data.y[data.rows(rows) > 0] for rows in (everything, train))
+        missing = np.setdiff1d(present, left)
+        if missing.size:
+            raise ValueError(
+                f"fold {k} leaves no sample of class {missing[0]} to fit: fewer folds or a "
+                "stratified splitter would"
+            )
+
+
+def mean(folds: Sequence[Sequence[Any]]) -> Array:
+    """Over the folds, of the weights of each target."""
+    targets = zip(*folds, strict=True)
+    return np.array([sum(of_target).toarray().ravel() for of_target in targets]) / len(folds)
+
+
+def left(end: float) -> float | None:
+    """Seconds until then; None for ever."""
+    return None if end == np.inf else max(0.0, end - time.monotonic())
+
+
+def rows_of(params: dict[str, Any], rows: Array, n: int) -> dict[str, Any]:
+    """Of what has an entry for each of n samples, the rows."""
+    return {
+        name: np.asarray(value)[rows] if np.shape(value)[:1] == (n,) else value
+        for name, value in params.items()
+    }
