@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "bindings/shared.hpp"
 #include "kernels/kernels.hpp"
 #include "loop/solve.hpp"
 #include "parallel/spectral.hpp"
@@ -34,30 +35,6 @@ struct Design {
 
 std::span<const double> view(const std::optional<Doubles>& v) {
   return v ? std::span<const double>(v->data(), v->size()) : std::span<const double>();
-}
-
-template <class T>
-nb::object own(std::unique_ptr<T[]> values, std::size_t size) {
-  T* data = values.release();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
-}
-
-template <class T, class Allocator>
-nb::object own(const std::vector<T, Allocator>& values) {
-  auto copy = std::make_unique_for_overwrite<T[]>(values.size());
-  std::copy(values.begin(), values.end(), copy.get());
-  return own(std::move(copy), values.size());
-}
-
-// Ctrl-C: asks Python, at most every few hundredths of a second, whether a signal has come.
-bool signalled() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
-void raise_if_interrupted(const Watch& watch) {
-  if (watch.reason() == Watch::Reason::interrupted) throw nb::python_error();
 }
 
 template <class T>
@@ -362,4 +339,5 @@ NB_MODULE(_core, m) {
   m.def("ideal_p", &ideal_p, nb::arg("d"), nb::arg("rho"));
   m.def("default_threads", &default_threads);
   m.def("instructions", [] { return kernels::active().name; });
+  bind_io(m);
 }

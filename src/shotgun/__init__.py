@@ -68,6 +68,7 @@ __all__ = [
     "SparsePoissonRegressor",
     "StabilitySelection",
     "ideal_p",
+    "io",
     "lambda_max",
     "load",
     "path",

@@ -149,3 +149,17 @@ def spectrum(design: Design, statement: Statement, options: Options, tol: float)
 def ideal_p(d: int, rho: float) -> int: ...
 def default_threads() -> int: ...
 def instructions() -> str: ...
+
+class SvmlightOptions:
+    zero_based: bool | None
+    features: int | None
+    threads: int
+    grain: int
+    window: int
+
+def svmlight_file(
+    descriptor: int, size: int, name: str, single: bool, options: SvmlightOptions
+) -> dict[str, Any]: ...
+def svmlight_bytes(
+    content: bytes | bytearray, name: str, single: bool, options: SvmlightOptions
+) -> dict[str, Any]: ...

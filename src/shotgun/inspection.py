@@ -53,9 +53,9 @@ class Inspection:
             if hasattr(self, f"{name}_"):
                 model += f", {name} = {_chosen(self, name):.4g} chosen"
         head = ["", "objective", "gap", "tolerance", "status", "non-zero", "engine", "P", "rho"]
-        lines = [str(self), model, "", *_aligned([head, *self._certificates()])]
+        lines = [str(self), model, "", *aligned([head, *self._certificates()])]
         if weights := self._largest(n_weights):
-            lines += ["", "largest weights", *_aligned(weights)]
+            lines += ["", "largest weights", *aligned(weights)]
         return "\n".join(lines)
 
     def _largest(self, n_weights: int) -> list[list[str]]:
@@ -197,7 +197,7 @@ def _how(parallelism: dict[str, Any]) -> tuple[str, str, str]:
     return parallelism["engine"], str(parallelism["P"]), "-" if rho is None else f"{rho:.3g}"
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+def aligned(table: Sequence[Sequence[str]]) -> list[str]:
     """Rows of a table, the first column to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [

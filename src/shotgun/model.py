@@ -393,7 +393,7 @@ def describe(model: Any) -> Record:
         "n_nonzero": int(np.count_nonzero(coef.any(axis=0))),
         "intercept": np.asarray(model.intercept_).tolist(),
         "weights": [
-            {"feature": name, "index": int(j), "weight": single(coef[:, j].tolist())}
+            {"feature": name, "index": int(j), "weight": coef[:, j].squeeze().tolist()}
             for j, name in _largest_first(coef, names)
         ],
         "data": model.data_,
@@ -406,11 +406,6 @@ def _largest_first(coef: Array, names: Any) -> list[tuple[int, str]]:
     size = np.abs(coef).max(axis=0)
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     return list(zip(order.tolist(), names_of(order, names), strict=True))
-
-
-def single(values: list[Any]) -> Any:
-    """The only value, or all of them."""
-    return values[0] if len(values) == 1 else values
 
 
 def _listed(plain: Any, kept: Tensors) -> Any:

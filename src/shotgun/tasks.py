@@ -31,7 +31,7 @@ from shotgun.checkpoint import (
 )
 from shotgun.cli import say
 from shotgun.demo import run as run_demo
-from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, PathProblem
+from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, PathProblem, aligned
 from shotgun.model import decode, describe, encode, strength
 from shotgun.options import Loss
 from shotgun.tensors import SUFFIX, Record
@@ -278,16 +278,12 @@ def tell_path(fits: Fits, given: Given) -> None:
 
 
 def table(columns: dict[str, list[Any]]) -> str:
-    """Columns under their names, to the right."""
+    """Columns under their names."""
     cells = [
         [name, *(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)]
         for name, values in columns.items()
     ]
-    widths = [max(map(len, column)) for column in cells]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in zip(*cells, strict=True)
-    )
+    return "\n".join(aligned(list(zip(*cells, strict=True))))
 
 
 # Cross-validation
@@ -371,7 +367,7 @@ def predict(given: Given) -> int:
     if given.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"{given.model}: a {type(model).__name__} has no probabilities")
     data = read(given, **like_trained(model, given))
-    A = aligned(model, data, given.data)
+    A = in_order(model, data, given.data)
     answers = (model.predict_proba if given.proba else model.predict)(A, offset=data.offset)
     if data.y is not None:
         score = model.score(A, data.y, offset=data.offset)
@@ -393,7 +389,7 @@ def line(answer: Any) -> str:
     return "\t".join(map(repr, answer)) if isinstance(answer, list) else str(answer)
 
 
-def aligned(model: Any, data: Data, file: str) -> Any:
+def in_order(model: Any, data: Data, file: str) -> Any:
     """The columns that the model knows, in its order; `column=value` that is not there is zero."""
     names = vars(model).pop("feature_names_in_", None)  # predict would ask for a data frame
     if names is None or data.feature_names is None:

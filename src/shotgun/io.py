@@ -1,0 +1,535 @@
+"""read and write: data from a file of any supported format, and into one.
+
+======== ============================================ ==========================================
+format   suffixes                                     target
+======== ============================================ ==========================================
+svmlight .svm .svmlight .libsvm                       the labels
+csv, tsv .csv, .tsv .tab                              a column, by name or position
+parquet  .parquet .pq                                 likewise
+arrow    .arrow .feather .ipc                         likewise
+npz      .npz (of scipy.sparse, or arrays A or X)     the array y, or another by name; a file
+mtx      .mtx (Matrix Market)                         a column by position; a file
+======== ============================================ ==========================================
+
+Text may be compressed: .gz, .xz, .bz2, .zst. Pickles are never read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from io import BytesIO, RawIOBase
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+import shotgun._core as _core
+from shotgun.problem import check_choice, check_count, check_threads
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Name: TypeAlias = "str | os.PathLike[str]"
+
+_CHUNK = 1 << 20
+_VECTORS = ("y", "weights", "offset", "feature_names")  # of an archive
+_DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a file holds.
+
+    Attributes
+    ----------
+    A : ndarray (Fortran order) or sparse array of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,), or None
+        Numbers, or strings where the target is a column of strings.
+    feature_names : list of str, or None where the file has none
+    weights, offset : ndarray of shape (n_samples,), or None
+    zero_based : bool, or None
+        Of svmlight: whether its first index is 0. Files that belong together should be read alike:
+        one that happens to have no index 0 does not show it.
+    """
+
+    A: Any
+    y: Array | None = field(default=None, repr=False)
+    feature_names: list[str] | None = field(default=None, repr=False)
+    weights: Array | None = field(default=None, repr=False)
+    offset: Array | None = field(default=None, repr=False)
+    zero_based: bool | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        n, d = self.A.shape
+        for name in ("y", "weights", "offset"):
+            vector = getattr(self, name)
+            if vector is not None and np.shape(vector) != (n,):
+                raise ValueError(f"{name} must have shape ({n},), not {np.shape(vector)}")
+        if self.feature_names is not None and len(self.feature_names) != d:
+            raise ValueError(f"{len(self.feature_names)} feature names for {d} features")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file that is read, and how."""
+
+    path: str
+    target: Name | int | None
+    weights: Name | int | None
+    offset: Name | int | None
+    impute: str | None
+    n_features: int | None
+    zero_based: bool | None
+    dtype: np.dtype[Any]
+    n_threads: int
+    notes: list[str] = field(default_factory=list)  # what the user should know
+
+    @property
+    def name(self) -> str:
+        return "<stdin>" if self.path == "-" else self.path
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a file whose bytes are the text: neither compressed nor a pipe."""
+        if self.path == "-" or Path(self.path).suffix.lower() in _COMPRESSED:
+            return False
+        return stat.S_ISREG(os.stat(self.path).st_mode)
+
+    def open(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """The bytes, decompressed."""
+        if self.path == "-":
+            return contextlib.nullcontext(sys.stdin.buffer)
+        file: IO[bytes] = _open(self.path, "rb")
+        return file
+
+    def load(self) -> bytearray:
+        """All bytes, decompressed."""
+        content, chunk = bytearray(), memoryview(bytearray(_CHUNK))
+        with self.open() as file, self.blamed("cannot be read"):
+            while size := file.readinto(chunk):  # type: ignore[attr-defined]
+                content += chunk[:size]
+        return content
+
+    def seekable(self) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """The bytes, which can be read at any position."""
+        return BytesIO(self.load()) if self.path == "-" else open(self.path, "rb")
+
+    @contextlib.contextmanager
+    def blamed(self, what: str = "") -> Iterator[None]:
+        """Errors of the libraries that read for us, with the file's name."""
+        try:
+            yield
+        except (FileNotFoundError, PermissionError, IsADirectoryError, MemoryError):
+            raise
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise ValueError(": ".join(filter(None, (self.name, what, reason)))) from error
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files of one kind are told, read and written."""
+
+    suffixes: tuple[str, ...]
+    read: Callable[[Source], Data]
+    write: Callable[[IO[bytes], Data], None] | None = None
+    options: tuple[str, ...] = ("target", "weights", "offset")  # of read, besides dtype
+    text: bool = True  # may be compressed
+
+
+def read(
+    path: Name,
+    target: Name | int | None = None,
+    *,
+    format: str | None = None,
+    weights: Name | int | None = None,
+    offset: Name | int | None = None,
+    impute: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    dtype: Any = np.float64,
+    n_threads: int | None = None,
+) -> Data:
+    """Read A, and y if it is there, from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        "-" is the standard input.
+    target : str, int or path, optional
+        Which column (tables, Matrix Market) or array (npz) is y; for npz and Matrix Market also a
+        file that holds it. svmlight has its own.
+    format : str, optional
+        svmlight, csv, tsv, parquet, arrow, npz or mtx. Told by the suffix of `path` unless given.
+    weights, offset : as `target`, optional
+        The weights of the samples and the known part of the linear predictor. Weights of svmlight
+        files stand in the lines: `label:weight index:value ...`.
+    impute : {"mean", "median", "zero"}, optional
+        What replaces missing values of tables. They are refused unless this is given. Where a
+        string is missing, no value of that column is set.
+    n_features : int, optional
+        Of svmlight files: at least as many as the largest index tells.
+    zero_based : bool, optional
+        Whether the indices of an svmlight file begin with 0; unless given, they do if there is a 0.
+    dtype : {float64, float32}
+        Of A.
+    n_threads : int, optional
+        For svmlight.
+
+    Returns
+    -------
+    Data
+        With A, y, feature_names, weights and offset. Columns of strings become one column of zeros
+        and ones for each of their values, called `column=value`; A is sparse if there are many.
+    """
+    source = Source(
+        path=os.fspath(path),
+        target=target,
+        weights=weights,
+        offset=offset,
+        impute=None if impute is None else check_choice("impute", impute, _IMPUTE),
+        n_features=None if n_features is None else check_count("n_features", n_features),
+        zero_based=zero_based,
+        dtype=_float(dtype),
+        n_threads=check_threads(n_threads),
+    )
+    name = format_of(source.path, format)
+    for option in ("target", "weights", "offset", "impute", "n_features", "zero_based"):
+        if getattr(source, option) is not None and option not in FORMATS[name].options:
+            raise ValueError(f"{source.name}: {option} does not apply to files of format {name}")
+    data = FORMATS[name].read(source)
+    for note in source.notes:
+        warnings.warn(f"{source.name}: {note}", stacklevel=2)
+    if 0 in data.A.shape:
+        n, d = data.A.shape
+        raise ValueError(f"{source.name}: no data: {n} samples of {d} features")
+    return data
+
+
+def write(path: Name, data: Data, *, format: str | None = None) -> None:
+    """Write A, y and what else there is as svmlight, npz, csv, tsv or parquet.
+
+    The file appears whole or not at all. Columns of tables are called as the features are, and `y`,
+    `weights` and `offset`; svmlight, whose indices begin with 1, keeps no names. "-" is the
+    standard output.
+    """
+    target = os.fspath(path)
+    name = format_of(target, format)
+    write_to = FORMATS[name].write
+    if write_to is None:
+        able = ", ".join(sorted(name for name in FORMATS if FORMATS[name].write))
+        raise ValueError(f"{target}: cannot write {name}; formats that can be written: {able}")
+    if target == "-":
+        write_to(sys.stdout.buffer, data)
+        return
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        with _open(part, "wb", compressed_as=target) as file:
+            write_to(file, data)
+        os.replace(part, target)
+    finally:
+        Path(part).unlink(missing_ok=True)
+
+
+def format_of(path: str, format: str | None = None) -> str:
+    """The format's name: as given, or as the suffix tells."""
+    if format is not None:
+        return check_choice("format", format, tuple(FORMATS))
+    if path == "-":
+        raise ValueError("standard input and output have no suffix: give format")
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    packed = bool(suffixes) and suffixes[-1] in _COMPRESSED
+    suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
+    for name, form in FORMATS.items():
+        if suffix in form.suffixes and (form.text or not packed):
+            return name
+    if suffix in (".pkl", ".pickle", ".joblib"):
+        raise ValueError(f"{path}: pickles are not read: they may run any code")
+    known = ", ".join(f"{s} ({name})" for name, form in FORMATS.items() for s in form.suffixes)
+    raise ValueError(
+        f"{path}: the suffix does not tell the format; give format, or a suffix of: {known}"
+    )
+
+
+def _float(dtype: Any) -> np.dtype[Any]:
+    checked: np.dtype[Any] = np.dtype(dtype)
+    if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype must be float64 or float32, not {checked}")
+    return checked
+
+
+# Compressed text
+
+
+class _Zstandard(RawIOBase):
+    """Decompressed by zstandard, whose own reader takes a file that is cut off for a whole one."""
+
+    def __init__(self, path: str) -> None:
+        import zstandard
+
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._new_frame()
+        self._begun = False
+        self._packed, self._ready = b"", memoryview(b"")
+        self._file = open(path, "rb")  # noqa: SIM115
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            packed = self._packed or self._file.read(_CHUNK)
+            if not packed:
+                if self._begun and not self._frame.eof:
+                    raise EOFError("it is cut off")
+                return 0
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            self._begun = True
+            self._ready = memoryview(self._frame.decompress(packed))
+            self._packed = self._frame.unused_data
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _open_zstandard(path: str, mode: str) -> Any:
+    try:
+        from compression import zstd
+
+        return zstd.open(path, mode)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        raise needs("zstandard", ".zst files") from None
+    return _Zstandard(path) if mode == "rb" else zstandard.open(path, mode)
+
+
+def _opener(module: str) -> Callable[[str, str], Any]:
+    def opener(path: str, mode: str) -> Any:
+        import importlib
+
+        return importlib.import_module(module).open(path, mode)
+
+    return opener
+
+
+_COMPRESSED: dict[str, Callable[[str, str], Any]] = {
+    ".gz": _opener("gzip"),
+    ".xz": _opener("lzma"),
+    ".bz2": _opener("bz2"),
+    ".zst": _open_zstandard,
+}
+
+
+def _open(path: str, mode: str, compressed_as: str | None = None) -> Any:
+    return _COMPRESSED.get(Path(compressed_as or path).suffix.lower(), open)(path, mode)
+
+
+def needs(package: str, what: str) -> ImportError:
+    """The error for a package that is not installed."""
+    return ImportError(f"{what} need {package}: pip install 'shotgun-l1[cli]'")
+
+
+# svmlight
+
+
+def _read_svmlight(source: Source) -> Data:
+    options = _core.SvmlightOptions()
+    options.zero_based = source.zero_based
+    options.features = source.n_features
+    options.threads = source.n_threads
+    single = source.dtype == np.float32
+    if source.is_plain:
+        with open(source.path, "rb") as file:
+            before = os.fstat(file.fileno())
+            args = (source.name, single, options)
+            parts = _core.svmlight_file(file.fileno(), before.st_size, *args)
+            after = os.fstat(file.fileno())
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise ValueError(f"{source.name}: changed while it was read")
+    else:
+        parts = _core.svmlight_bytes(source.load(), source.name, single, options)
+    if line := parts["qid_line"]:
+        source.notes.append(f"line {line}: qid is ignored, here and below")
+    shape = (len(parts["y"]), len(parts["starts"]) - 1)
+    A = sp.csc_array((parts["values"], parts["rows"], parts["starts"]), shape=shape)
+    A.has_canonical_format = True
+    return Data(A, parts["y"], weights=parts["weights"], zero_based=parts["zero_based"])
+
+
+def _write_svmlight(file: IO[bytes], data: Data) -> None:
+    if data.y is None or data.y.dtype.kind not in "fiub":
+        raise ValueError("svmlight needs a target of numbers")
+    if data.offset is not None:
+        raise ValueError("svmlight has no place for an offset")
+    A = sp.csr_array(data.A)
+    A.sum_duplicates()
+    labels = list(map(_plain, data.y.tolist()))
+    if data.weights is not None:
+        labels = [f"{a}:{_plain(w)}" for a, w in zip(labels, data.weights.tolist(), strict=True)]
+    for i, label in enumerate(labels):
+        row = slice(A.indptr[i], A.indptr[i + 1])
+        entries = zip((A.indices[row] + 1).tolist(), A.data[row].tolist(), strict=True)
+        line = " ".join([label, *(f"{j}:{_plain(value)}" for j, value in entries)])
+        file.write(line.encode() + b"\n")
+
+
+def _plain(number: float) -> str:
+    """The shortest text that is read as the same number."""
+    return repr(float(number)).removesuffix(".0")
+
+
+# npz
+
+
+def _read_npz(source: Source) -> Data:
+    with source.seekable() as file, source.blamed():
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("holds one array, not an archive of them")
+        saved = "format" in archive.files  # by scipy.sparse.save_npz
+        arrays = {name: archive[name] for name in archive.files if not saved or name in _VECTORS}
+        if saved:
+            file.seek(0)
+            A = sp.load_npz(file)
+        elif "indptr" in arrays:
+            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+            A = sp.csc_array(parts, shape=tuple(arrays["shape"]))
+        else:
+            A = arrays.get("A", arrays.get("X"))
+            if A is None or A.ndim != 2:
+                raise ValueError("holds neither a matrix A or X nor a sparse matrix")
+        A, vectors = _vectors(source, A, arrays)
+        names = arrays.get("feature_names")
+        return Data(A, **vectors, feature_names=None if names is None else names.tolist())
+
+
+def _write_npz(file: IO[bytes], data: Data) -> None:
+    arrays: dict[str, Any] = {}
+    if sp.issparse(data.A):
+        A = data.A.tocsc()
+        arrays |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
+    else:
+        arrays["A"] = data.A
+    for name in _VECTORS:
+        value = getattr(data, name)
+        if value is not None:
+            array = np.asarray(value)
+            arrays[name] = array.astype(str) if array.dtype.kind == "O" else array
+    np.savez_compressed(file, **arrays)
+
+
+# Matrix Market
+
+
+def _read_mtx(source: Source) -> Data:
+    from scipy.io import mmread
+
+    content = BytesIO(source.load())
+    with source.blamed():
+        A = mmread(content)
+        A, vectors = _vectors(source, A, {})
+        return Data(A, **vectors)
+
+
+def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A in the type that is wanted, without the columns that are y, weights and offset; and those:
+    arrays of the archive, columns of A, or files of their own."""
+    if A.dtype.kind not in "fiub":
+        raise ValueError(f"A must hold real numbers, not {A.dtype}")
+    A = A.astype(source.dtype, copy=False)
+    wanted = {"y": source.target, "weights": source.weights, "offset": source.offset}
+    taken = [j for j in wanted.values() if isinstance(j, int)]
+    for j in taken:
+        if not -A.shape[1] <= j < A.shape[1]:
+            raise ValueError(f"no column {j}: there are {A.shape[1]}")
+    columns = A.tocsc() if sp.issparse(A) and (taken or A.format not in ("csc", "csr")) else A
+    vectors = {
+        name: _vector(arrays.get(name), arrays, columns, where) for name, where in wanted.items()
+    }
+    if taken:
+        columns = columns[:, np.setdiff1d(np.arange(A.shape[1]), np.arange(A.shape[1])[taken])]
+    return columns if sp.issparse(A) else np.asfortranarray(columns), vectors
+
+
+def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | None) -> Any:
+    if where is None:
+        return default
+    if isinstance(where, int):
+        column = A[:, [where]]
+        return (column.toarray() if sp.issparse(column) else column).ravel().astype(np.float64)
+    if os.fspath(where) in arrays:
+        return arrays[os.fspath(where)]
+    if not os.path.isfile(where):
+        there = f" (there are {', '.join(arrays)})" if arrays else ""
+        raise ValueError(f"{os.fspath(where)!r} is neither an array in it{there} nor a file")
+    return _read_vector(os.fspath(where))
+
+
+def _read_vector(path: str) -> Any:
+    """One number a line, an array of numpy, or a Matrix Market vector."""
+    if path.endswith(".npy"):
+        return np.load(path, allow_pickle=False).ravel()
+    if path.endswith(".mtx"):
+        from scipy.io import mmread
+
+        values = mmread(path)
+        return (values.toarray() if sp.issparse(values) else values).ravel()
+    return np.loadtxt(path, ndmin=1, dtype=np.float64)
+
+
+# Tables: pyarrow is imported when one is read or written
+
+
+def _read_table(kind: str) -> Callable[[Source], Data]:
+    def reader(source: Source) -> Data:
+        from shotgun import tables
+
+        return tables.read(source, kind)
+
+    return reader
+
+
+def _write_table(kind: str) -> Callable[[IO[bytes], Data], None]:
+    def writer(file: IO[bytes], data: Data) -> None:
+        from shotgun import tables
+
+        if sp.issparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
+            raise ValueError("A is sparse and too large for a table: write svmlight or npz")
+        tables.write(file, data, kind)
+
+    return writer
+
+
+_IMPUTE = ("mean", "median", "zero")
+_TABLE = ("target", "weights", "offset", "impute")
+
+FORMATS: dict[str, Format] = {
+    "svmlight": Format(
+        (".svm", ".svmlight", ".libsvm"),
+        _read_svmlight,
+        _write_svmlight,
+        options=("n_features", "zero_based"),
+    ),
+    "csv": Format((".csv",), _read_table("csv"), _write_table("csv"), _TABLE),
+    "tsv": Format((".tsv", ".tab"), _read_table("tsv"), _write_table("tsv"), _TABLE),
+    "parquet": Format(
+        (".parquet", ".pq"), _read_table("parquet"), _write_table("parquet"), _TABLE, text=False
+    ),
+    "arrow": Format((".arrow", ".feather", ".ipc"), _read_table("arrow"), None, _TABLE, text=False),
+    "npz": Format((".npz",), _read_npz, _write_npz, text=False),
+    "mtx": Format((".mtx",), _read_mtx),
+}
