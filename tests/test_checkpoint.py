@@ -9,9 +9,8 @@ import signal
 import numpy as np
 import pytest
 
-import shotgun
 from shotgun import ModelError
-from shotgun.checkpoint import Folds, Interrupts, fit_path, identity, resumable, resume_path
+from shotgun.checkpoint import Interrupts, fit_path, identity, resume_path
 from shotgun.tensors import write
 from test_tensors import rewritten
 
@@ -91,29 +90,3 @@ def test_a_hostile_path_is_refused(values, message, tmp_path):
     write(file, hostile(fit_path(A, Y, LAMS).pack(SAME), **values))
     with pytest.raises(ModelError, match=f"p.shotgun: .*{message}"):
         resume_path(file, SAME)
-
-
-def test_folds_are_continued_with_the_same_bits(tmp_path):
-    file = str(tmp_path / "m.shotgun")
-    first = Folds(file, SAME, Interrupts())
-    options = {"cv": 3, "alphas": LAMS / 50, "n_jobs": 1}
-    whole = resumable(shotgun.LassoCV, first, **options).fit(A, Y)
-    again = Folds(file, SAME, Interrupts())
-    again.resume(file)
-    told = []
-    model = resumable(shotgun.LassoCV, again, **options, callback=told.append).fit(A, Y)
-    assert told == []
-    assert model.cv_scores_.tobytes() == whole.cv_scores_.tobytes()
-    assert model.coef_.tobytes() == whole.coef_.tobytes()
-    plain = shotgun.LassoCV(**options).fit(A, Y)
-    assert model.coef_.tobytes() == plain.coef_.tobytes()
-
-
-@pytest.mark.parametrize("folds", [None, {"a": 1}, {"a": {"d": 20, "targets": 1}}])
-def test_hostile_folds_are_refused(folds, tmp_path):
-    file = str(tmp_path / "m.shotgun")
-    kept = Folds(file, SAME, Interrupts())
-    kept.write()
-    write(file, hostile((tmp_path / "m.shotgun").read_bytes(), folds=folds))
-    with pytest.raises(ModelError, match=r"m\.shotgun: "):
-        kept.resume(file)

@@ -112,7 +112,7 @@ def test_options_reach_the_model(files):
 def test_a_fit_that_does_not_converge_says_so(files):
     result = run("fit", files / "train.npz", "--tol", 1e-300, code=3)
     assert "precision" in result.stdout
-    assert result.stderr.startswith("shotgun: warning: Objective did not converge.")
+    assert result.stderr.startswith("shotgun: warning: not converged: precision; gap ")
     assert result.stderr.count("\n") == 1
     run("fit", files / "train.npz", "--deadline", 0, code=3)
 

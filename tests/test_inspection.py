@@ -325,6 +325,19 @@ def test_a_path_needs_an_l1_penalty() -> None:
         PathDisplay.from_estimator(ElasticNet(l1_ratio=0.0), data.A, data.y)
     with pytest.raises(ValueError, match="estimator must have a parameter alpha or C"):
         PathDisplay.from_estimator(LassoCV(), data.A, data.y)
+    with pytest.raises(ValueError, match="y must depend on a feature"):
+        PathDisplay.from_estimator(Lasso(), data.A, np.ones(N))
+    for model in (LogisticRegression(l1_ratio=None), LinearSVC(penalty="l2")):
+        with pytest.raises(ValueError, match="l1_ratio must be positive"):
+            PathDisplay.from_estimator(model, data.A, data.y > 0)
+
+
+def test_a_single_fold_is_drawn_without_an_error(pyplot: Any) -> None:
+    data = make_data(N, D)
+    half = np.arange(N) < N // 2
+    model = LassoCV(cv=[(half, ~half)], alphas=3).fit(data.A, data.y)
+    display = CVDisplay.from_estimator(model)
+    np.testing.assert_array_equal(display.line_.get_ydata(), -model.cv_scores_[0])
 
 
 def test_cross_validation_is_drawn(pyplot: Any) -> None:
@@ -379,6 +392,14 @@ def test_convergence_of_an_estimator_has_a_line_for_each_fit(pyplot: Any) -> Non
     assert display.labels == ["setosa", "versicolor", "virginica"]
     display = ConvergenceDisplay.from_estimator(LogisticRegression(), X, y)
     assert len(display.lines_) == 1
+
+
+def test_convergence_that_cannot_be_drawn_is_refused(pyplot: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="x = 'updates' is not known"):
+        ConvergenceDisplay.from_estimator(LogisticRegression(), X, y, x="updates")
+    with pytest.raises(ValueError, match="estimator must have a parameter alpha or C"):
+        ConvergenceDisplay.from_estimator(LassoCV(), X, y)
 
 
 def test_null_objective_is_that_of_the_intercept() -> None:

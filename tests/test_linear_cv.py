@@ -157,8 +157,15 @@ def test_a_deadline_leaves_what_all_folds_have() -> None:
     assert model.cv_scores_.shape == (5, 1)
 
 
-@pytest.mark.parametrize("alphas", [[-1.0], [0.1, np.nan], "many", 0])
+@pytest.mark.parametrize("alphas", [[-1.0], [0.1, np.nan], [], "many", 0])
 def test_bad_alphas_are_named(alphas: Any) -> None:
     data = make_data(N, D)
     with pytest.raises((ValueError, TypeError), match="alphas"):
         LassoCV(alphas=alphas).fit(data.A, data.y)
+
+
+@pytest.mark.parametrize("ratios", [[], [0.5, 2.0], ["half"]])
+def test_bad_ratios_are_named(ratios: Any) -> None:
+    data = make_data(N, D)
+    with pytest.raises((ValueError, TypeError), match="l1_ratio must hold"):
+        ElasticNetCV(l1_ratio=ratios).fit(data.A, data.y)

@@ -142,11 +142,20 @@ def test_defaults_warn_of_what_scikit_learn_will_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "value"), [("Cs", [-1.0]), ("l1_ratios", [2.0]), ("l1_ratios", [])]
+    ("named", "value"),
+    [
+        ("Cs", [-1.0]),
+        ("Cs", []),
+        ("Cs", [[1.0, 2.0]]),
+        ("Cs", ["a"]),
+        ("l1_ratios", [2.0]),
+        ("l1_ratios", []),
+        ("l1_ratios", ["a"]),
+    ],
 )
 def test_bad_parameters_are_named(named: str, value: Any) -> None:
     data = make_data(N, D, "logistic")
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises((ValueError, TypeError), match=named):
         LogisticRegressionCV(**NEW, **{named: value}).fit(data.A, data.y)
 
 
@@ -156,3 +165,23 @@ def test_a_fold_without_one_of_the_classes_is_named() -> None:
     folds = [(order[: N // 4], order[N // 4 :])]
     with pytest.raises(ValueError, match="fold 0 leaves no sample of class 1"):
         LogisticRegressionCV(cv=folds, **NEW).fit(data.A, data.y)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_grid_that_ends_between_equal_Cs_keeps_those_that_were_fitted(many: bool) -> None:
+    X, y = load_iris(return_X_y=True)
+    y = y if many else y == 1
+    model = LogisticRegressionCV(Cs=[1.0, 0.1, 0.1], callback=lambda row: True, **NEW).fit(X, y)
+    assert model.Cs_.tolist() == model.grid_.tolist() == [0.1]
+    assert model.scores_.shape == model.n_iter_.shape == (5, 1, 1)
+
+
+def test_without_a_refit_there_is_a_support_but_no_certificate() -> None:
+    data = make_data(N, D, "logistic")
+    model = LogisticRegressionCV(Cs=[0.1, 0.3], **NEW).fit(data.A, data.y)
+    assert model.status_ == "converged"
+    model.set_params(refit=False).fit(data.A, data.y)
+    assert not hasattr(model, "status_")
+    assert not hasattr(model, "dual_gap_")
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(model.coef_[0]))
+    assert "largest weights" in model.summary()

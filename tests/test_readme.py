@@ -30,7 +30,7 @@ def test_start_begins_with_two_commands_of_one_line_each():
     for command in commands:
         assert command.count("\n") == 1
         assert "-m venv" in command
-    assert "examples/" in commands[0]
+    assert commands[0].rstrip().endswith("shotgun demo")
     assert commands[1].rstrip().endswith("-m pytest")
 
 

@@ -19,6 +19,8 @@ import threadpoolctl
 
 import shotgun
 from shotgun import _core
+from shotgun._threads import one_blas_thread
+from shotgun.estimator import threads
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
@@ -173,6 +175,55 @@ def default_threads() -> int:
     from shotgun import _core
 
     return int(_core.default_threads())
+
+
+def blas_threads() -> list[int]:
+    return [
+        library["num_threads"]
+        for library in threadpoolctl.threadpool_info()
+        if library["user_api"] == "blas"
+    ]
+
+
+def test_blas_gets_its_threads_back_whichever_fit_ends_last() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with one_blas_thread():
+            begun.set()
+            may_end.wait()
+
+    before, first = blas_threads(), threading.Thread(target=hold)
+    first.start()
+    begun.wait()
+    with one_blas_thread():
+        may_end.set()
+        first.join()
+        assert set(blas_threads()) <= {1}
+    assert blas_threads() == before
+
+
+def test_blas_gets_its_threads_back_while_the_thread_that_limited_it_lives() -> None:
+    before, begun, left = blas_threads(), threading.Event(), threading.Event()
+
+    def join_in() -> None:
+        with one_blas_thread():
+            begun.set()
+            left.wait()
+
+    second = threading.Thread(target=join_in)
+    with one_blas_thread():
+        second.start()
+        begun.wait()
+    left.set()
+    second.join()
+    assert blas_threads() == before
+
+
+def test_a_fit_beside_others_in_joblibs_threads_has_one_thread() -> None:
+    with joblib.parallel_config("threading", n_jobs=2):
+        assert joblib.Parallel()(joblib.delayed(threads)(k) for k in (None, 2)) == [1, 2]
+    assert threads(None) is None
 
 
 def test_joblib_limits_its_workers() -> None:

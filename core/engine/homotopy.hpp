@@ -27,7 +27,7 @@ class Homotopy {
     threads_ = threads;
     const std::vector<double> gradient = model.gradients(threads);
     gather(model, x, gradient, ratio);
-    if (!align() || watch.stopped()) return false;
+    align();
     std::vector<double> way;
     double t = 0;
     for (std::size_t piece = 0; piece < 10 * here_.size() + 100; ++piece) {
@@ -37,8 +37,9 @@ class Homotopy {
       advance(event.length);
       t += event.length;
       if (event.who == nobody) break;
-      if (!cross(event.who, way) || watch.stopped()) return false;
+      cross(event.who, way);
       watch.poll();
+      if (watch.stopped()) return false;
     }
     if (t < 1) return false;
     for (std::int64_t r : here_) x[at(columns_[at(r)])] = weight_[at(r)].x;
@@ -58,10 +59,12 @@ class Homotopy {
     double x_slope = 0, gradient_slope = 0;
     std::int64_t slot = nobody;  // in the inverse, while it is in the support
     bool wanted = false;         // there, where the way begins
+    bool said = false;           // by the support already: its gradient goes with theirs
     bool inside() const { return slot != nobody; }
     double pull() const { return -(fading + lam_slope * sign); }
     // How far to go until it leaves the support, or joins it.
     double until() const {
+      if (said) return infinity;
       if (inside()) return lam > 0 && sign * x_slope < 0 ? std::max(0.0, -x / x_slope) : infinity;
       const double up = gradient_slope - lam_slope, down = -gradient_slope - lam_slope;
       return std::max(0.0, std::min(up > 0 ? (lam - gradient) / up : infinity,
@@ -156,7 +159,7 @@ class Homotopy {
   }
 
   // The inverse becomes that of the support.
-  bool align() {
+  void align() {
     pull_.assign(at(inverse_.slots()), 0.0);
     for (Weight& w : weight_)
       if (w.inside() && !w.wanted) {
@@ -165,10 +168,9 @@ class Homotopy {
       }
     for (std::int64_t r : here_) {
       Weight& w = weight_[at(r)];
-      if (w.wanted && !w.inside() && !insert(r)) return false;
+      if (w.wanted && !w.inside()) w.said = !insert(r);
       if (w.inside()) pull_[at(w.slot)] = w.pull();
     }
-    return true;
   }
   std::optional<Inverse::Term> insert(std::int64_t r) {
     std::vector<double> row(at(inverse_.slots()));
@@ -219,7 +221,7 @@ class Homotopy {
   }
 
   // The column leaves the support or joins it, and the way turns.
-  bool cross(std::int64_t r, std::vector<double>& way) {
+  void cross(std::int64_t r, std::vector<double>& way) {
     Weight& w = weight_[at(r)];
     if (w.inside()) {
       w.x = 0;
@@ -227,15 +229,15 @@ class Homotopy {
       turn(inverse_.erase(w.slot, threads_), way);
       pull_[at(w.slot)] = way[at(w.slot)] = 0;
       w.slot = nobody;
-      return true;
+      return;
     }
     w.sign = w.gradient > 0 ? -1.0 : 1.0;
     const auto term = insert(r);
-    if (!term) return false;
+    w.said = !term;
+    if (w.said) return;
     pull_[at(w.slot)] = w.pull();
     way.resize(pull_.size());
     turn(*term, way);
-    return true;
   }
   void turn(const Inverse::Term& term, std::vector<double>& way) const {
     double along = 0;

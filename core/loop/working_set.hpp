@@ -52,7 +52,7 @@ class WorkingSet {
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              fits.empty() ? lams[k] : fits.back().lam);
       fits.push_back(finish(descend(callback)));
-      path_epochs_ += fits.back().n_epochs;
+      path_epochs_ += fits.back().n_epochs * (engine_ == Engine::newton ? effort_.products / 3 : 1);
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -199,7 +199,7 @@ class WorkingSet {
     features_.set_strength(lam, l2);
     awaken();
     const auto support = static_cast<std::int64_t>(point_.support().size());
-    if (2 * support < working_set_size() && !following_) empty();
+    if (2 * support < working_set_size() && (!following_ || gram_size() > 1)) empty();
     copies_.coordinates.clear();
     columns_.coordinates.clear();
     point_.reprice();
@@ -486,14 +486,18 @@ class WorkingSet {
     });
   }
 
-  // On the low end of a dense path descent takes ever more epochs. Once it has had as many as the
-  // Gram matrix of the working set costs, the path is followed exactly: as far as that takes no
-  // more memory than A.
+  // On the low end of a path descent takes ever more epochs. Once it has had as many as the Gram
+  // matrix of the working set costs, the path is followed exactly: as far as that matrix is not
+  // much larger than A.
+  double gram_size() {
+    const auto size = static_cast<double>(working_set_size());
+    return size * size / A_.nonzeros();
+  }
   template <Columns K>
   bool may_follow(const Packed<K>& packed) {
     const auto size = static_cast<std::int64_t>(packed.which.size());
-    if (!L::quadratic || !C::dense || options_.engine != Engine::automatic) return false;
-    if (size * size > point_.rows() * features_.count()) return false;
+    if (!L::quadratic || options_.engine != Engine::automatic) return false;
+    if (gram_size() > 2) return false;
     following_ = following_ || 4 * path_epochs_ >= size;
     return following_ && std::ranges::all_of(packed.which, [&](Column j) {
              const Penalty p = features_.penalty(j);
@@ -502,7 +506,7 @@ class WorkingSet {
   }
   template <Columns K>
   bool follow(Packed<K>& packed) {
-    if constexpr (L::quadratic && K::dense) {
+    if constexpr (L::quadratic) {
       const Quadratic<K> model = point_.newton_model(packed);
       const double ratio = std::max(1.0, minimal_at_ / features_.spec().lam);
       if (packed.homotopy(model, packed.x, ratio, options_.threads, watch_)) {

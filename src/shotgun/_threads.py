@@ -1,8 +1,15 @@
-"""Makes the core's threads visible to threadpoolctl, if that is installed."""
+"""Threads and threadpoolctl: the core's are made visible to it, BLAS's are limited by it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
 from typing import Any
+
+_blas_lock, _blas_users = Lock(), 0
+_blas_limit: Any = None
 
 
 def register_threadpoolctl() -> None:
@@ -30,3 +37,41 @@ def register_threadpoolctl() -> None:
             return version("shotgun-l1")
 
     threadpoolctl.register(ShotgunController)
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """The number of BLAS's threads would change the last bits. Fits may run side by side: the first
+    one sets the limit, the last one lifts it."""
+    global _blas_users, _blas_limit
+    with _blas_lock:
+        if _blas_users == 0:
+            _blas_limit = _blas().limit(limits=1)
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0:
+                _lift(_blas_limit)
+
+
+def _lift(limit: Any) -> None:
+    """Restore what was before a limit, also if another thread has set it.
+
+    threadpoolctl >= 3.8 lets only the thread that was first change OpenBLAS, until told otherwise.
+    """
+    from threadpoolctl import OpenBLASController
+
+    release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    limit.restore_original_limits()
+    release(force=True)

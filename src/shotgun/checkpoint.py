@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
@@ -13,16 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from shotgun import tensors
-from shotgun.estimator import Along
 from shotgun.model import fingerprint
 from shotgun.path import path
 from shotgun.problem import Vector
 from shotgun.progress import Row
 from shotgun.tensors import Array, ModelError, Record, Tensors
-
-
-class Interrupted(Exception):
-    """A signal ended the fit early."""
 
 
 class Interrupts:
@@ -61,7 +55,7 @@ def identity(A: Any, *vectors: Any, **options: Any) -> Record:
     return {"data": fingerprint(A, *vectors, most=None), "options": options}
 
 
-def _read(file: str, kind: str, same: Record) -> tuple[Record, Tensors]:
+def read_same(file: str, kind: str, same: Record) -> tuple[Record, Tensors]:
     """A file that `kind` wrote, if it is of the same data and options."""
     record, kept = tensors.unpack(tensors.read(file), file)
     if record.get("kind") != kind:
@@ -77,7 +71,7 @@ def _read(file: str, kind: str, same: Record) -> tuple[Record, Tensors]:
     return record, kept
 
 
-def _pack_csc(name: str, X: sp.csc_array) -> Tensors:
+def pack_csc(name: str, X: sp.csc_array) -> Tensors:
     return {
         f"{name}.data": X.data,
         f"{name}.indices": X.indices.astype(np.int64),
@@ -85,8 +79,8 @@ def _pack_csc(name: str, X: sp.csc_array) -> Tensors:
     }
 
 
-def _unpack_csc(name: str, kept: Tensors, d: int) -> sp.csc_array:
-    data, indices, indptr = (_vector(kept, f"{name}.{k}") for k in ("data", "indices", "indptr"))
+def unpack_csc(name: str, kept: Tensors, d: int) -> sp.csc_array:
+    data, indices, indptr = (vector(kept, f"{name}.{k}") for k in ("data", "indices", "indptr"))
     ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
     inside = ((indices >= 0) & (indices < d)).all()
     if not ends or (np.diff(indptr) < 0).any() or not inside or not np.isfinite(data).all():
@@ -94,7 +88,7 @@ def _unpack_csc(name: str, kept: Tensors, d: int) -> sp.csc_array:
     return sp.csc_array((data, indices, indptr), shape=(d, len(indptr) - 1))
 
 
-def _vector(kept: Tensors, name: str) -> Array:
+def vector(kept: Tensors, name: str) -> Array:
     if name not in kept or kept[name].ndim != 1 or kept[name].dtype.kind not in "fi":
         raise ValueError(f"tensor {name} is missing")
     return kept[name]
@@ -142,7 +136,7 @@ class Fits:
         record = {"kind": "path", "identity": same, "d": self.X.shape[0]}
         record |= {"statuses": self.statuses, "tolerance": self.tolerance}
         columns = {name: np.asarray(getattr(self, name)) for name in _COLUMNS}
-        return tensors.pack(record, columns | _pack_csc("X", self.X))
+        return tensors.pack(record, columns | pack_csc("X", self.X))
 
 
 def unpack_path(record: Record, kept: Tensors, file: str) -> Fits:
@@ -151,8 +145,8 @@ def unpack_path(record: Record, kept: Tensors, file: str) -> Fits:
     try:
         if type(d) is not int or not 0 < d < 2**31 or not isinstance(tolerance, float):
             raise ValueError("d or tolerance is missing")
-        columns = {name: _vector(kept, name) for name in _COLUMNS}
-        X = _unpack_csc("X", kept, d)
+        columns = {name: vector(kept, name) for name in _COLUMNS}
+        X = unpack_csc("X", kept, d)
         if not isinstance(statuses, list) or not all(isinstance(s, str) for s in statuses):
             raise ValueError("statuses are missing")
         if len({X.shape[1], len(statuses), *map(len, columns.values())}) > 1:
@@ -177,119 +171,5 @@ def fit_path(A: Any, y: Any, lams: Vector, begun: Fits | None = None, **options:
 
 def resume_path(file: str, same: Record) -> Fits:
     """What an interrupted path has left in a file."""
-    fits = unpack_path(*_read(file, "path", same), file)
+    fits = unpack_path(*read_same(file, "path", same), file)
     return fits.first(len(fits) - fits.statuses.count("deadline"))
-
-
-# Cross-validation
-
-
-class Folds:
-    """The fits of each fold, as far as they got, in a file if there is one."""
-
-    def __init__(self, file: str | None, same: Record, stop: Interrupts) -> None:
-        self.file, self.same, self.stop = file, same, stop
-        self.kept: dict[str, Along] = {}
-        self._lock = threading.Lock()
-
-    def resume(self, file: str) -> None:
-        """Take what an interrupted cross-validation has left in a file."""
-        record, kept = _read(file, "folds", self.same)
-        try:
-            for name, about in _dict(record.get("folds")).items():
-                self.kept[name] = _unpack_along(name, _dict(about), kept)
-        except ValueError as error:
-            raise ModelError(f"{file}: {error}") from error
-
-    def count(self) -> int:
-        """How many fits there are."""
-        return sum(map(len, self.kept.values()))
-
-    def along(self, fit: Callable[..., Along], X: Any, rest: tuple[Any, ...], how: Row) -> Along:
-        """The fits of one fold along a grid: those that are kept, then the others."""
-        *data, strengths = rest
-        name = fingerprint(np.empty((0, 0)), data[1], strengths, most=None)["hash"]
-        done = self.kept.get(name)
-        if done is not None and len(done) == len(strengths):
-            return done
-        more = fit(X, *data, strengths[0 if done is None else len(done) :], **how)
-        fits = more if done is None else _then(done, more)
-        with self._lock:
-            certified = _certified(fits)
-            if certified is not None:
-                self.kept[name] = certified
-                self.write()
-        return fits
-
-    def write(self) -> None:
-        """Write what there is."""
-        if self.file is None or self.file == "-":
-            return
-        record: Record = {"kind": "folds", "identity": self.same, "folds": {}}
-        kept: Tensors = {}
-        for name, fits in self.kept.items():
-            record["folds"][name] = {"targets": len(fits.coefs), "d": fits.coefs[0].shape[0]}
-            kept |= {f"{name}.intercepts": fits.intercepts, f"{name}.n_iter": fits.n_iter}
-            for k, coefs in enumerate(fits.coefs):
-                kept |= _pack_csc(f"{name}.{k}", coefs)
-        tensors.write(self.file, tensors.pack(record, kept))
-
-
-def resumable(estimator: type, folds: Folds, **parameters: Any) -> Any:
-    """A *CV estimator whose folds are kept, and which an interrupt stops before the refit."""
-
-    class Resumable(estimator):  # type: ignore[misc]
-        def _models(self) -> list[Any]:
-            models: list[Any] = super()._models()
-            for model in models:
-                model._along = _kept(folds, model._along)
-            return models
-
-        def _choose(self, *found: Any) -> int:
-            if folds.stop.signal is not None:
-                raise Interrupted
-            return int(super()._choose(*found))
-
-    Resumable.__name__ = estimator.__name__
-    return Resumable(**parameters)
-
-
-def _kept(folds: Folds, fit: Callable[..., Along]) -> Callable[..., Along]:
-    return lambda X, *rest, **how: folds.along(fit, X, rest, how)
-
-
-def _certified(fits: Along) -> Along | None:
-    """Without the fit that was stopped; None where others are not certified either."""
-    if not fits.unfinished:
-        return fits
-    if len(fits.unfinished) > 1 or fits.unfinished[0].status != "stopped" or len(fits) == 1:
-        return None
-    k = len(fits) - 1
-    return Along([coefs[:, :k] for coefs in fits.coefs], fits.intercepts[:k], fits.n_iter[:k], [])
-
-
-def _then(done: Along, more: Along) -> Along:
-    return Along(
-        coefs=[sp.hstack(pair, format="csc") for pair in zip(done.coefs, more.coefs, strict=True)],
-        intercepts=np.concatenate([done.intercepts, more.intercepts]),
-        n_iter=np.concatenate([done.n_iter, more.n_iter]),
-        unfinished=more.unfinished,
-    )
-
-
-def _unpack_along(name: str, about: Record, kept: Tensors) -> Along:
-    d, targets = about.get("d"), about.get("targets")
-    if type(d) is not int or not 0 < d < 2**31 or type(targets) is not int or targets < 1:
-        raise ValueError("a fold is incomplete")
-    coefs = [_unpack_csc(f"{name}.{k}", kept, d) for k in range(targets)]
-    intercepts, n_iter = kept.get(f"{name}.intercepts"), _vector(kept, f"{name}.n_iter")
-    sizes = {X.shape[1] for X in coefs} | {len(n_iter)}
-    if intercepts is None or sizes != {len(n_iter)} or intercepts.shape != (len(n_iter), targets):
-        raise ValueError("a fold is incomplete")
-    return Along(coefs, intercepts, n_iter, [])
-
-
-def _dict(value: Any) -> Record:
-    if not isinstance(value, dict):
-        raise ValueError("the folds are missing")
-    return value

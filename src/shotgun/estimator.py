@@ -9,7 +9,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from threading import current_thread, main_thread
+from typing import Any, ClassVar, NamedTuple
 
 import joblib
 import numpy as np
@@ -22,9 +23,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-import shotgun._core as _core
 from shotgun.inspection import Inspection
 from shotgun.model import Persistent, fingerprint
+from shotgun.parallelism import of_fit
 from shotgun.path import Path, path
 from shotgun.problem import Vector, check_vector
 from shotgun.progress import Progress, Row
@@ -213,7 +214,7 @@ class SparseLinearModel(
             "delta": self.epsilon,
             "engine": self.engine,
             "P": self.n_parallel,
-            "n_threads": None if self.n_jobs is None else joblib.effective_n_jobs(self.n_jobs),
+            "n_threads": threads(self.n_jobs),
             "tol": self.tol,
             "fit_intercept": self.fit_intercept,
             "standardize": self.standardize,
@@ -266,9 +267,9 @@ class SparseLinearModel(
         self.tolerance_ = single(np.array([scale * fit.tolerance for fit in fits]))
         self.n_iter_ = single([fit.n_epochs for fit in fits])
         self.status_ = single([fit.status for fit in fits])
-        self.parallelism_ = single([parallelism(fit) for fit in fits])
+        self.parallelism_ = single([of_fit(fit) for fit in fits])
 
-    def _warn(self, unfinished: Sequence[Solution], n_fits: int, n: int) -> None:
+    def _warn(self, unfinished: Sequence[Solution | Unfinished], n_fits: int, n: int) -> None:
         """One warning, about the fit that is farthest from done."""
         unfinished = [fit for fit in unfinished if fit.status != "stopped"]  # as was wished
         if not unfinished:
@@ -324,6 +325,18 @@ def user_level() -> int:
     return level
 
 
+class Unfinished(NamedTuple):
+    """A fit that did not converge, without its weights: there may be many of them."""
+
+    status: str
+    gap: float
+    tolerance: float
+
+    @classmethod
+    def of(cls, fit: Any) -> Unfinished:
+        return cls(fit.status, fit.gap, fit.tolerance)
+
+
 @dataclass(frozen=True)
 class Along:
     """Fits along a grid of strengths of the penalty; the grid is the first axis."""
@@ -331,7 +344,7 @@ class Along:
     coefs: list[sp.csc_array]  # (n_features, n_grid), one for each target or class
     intercepts: Array  # (n_grid, n_targets)
     n_iter: Array  # (n_grid,)
-    unfinished: list[Solution]  # those that did not converge
+    unfinished: list[Unfinished]
 
     def __len__(self) -> int:
         return len(self.n_iter)
@@ -339,12 +352,22 @@ class Along:
 
 def along(fits: Path) -> Along:
     """A path of a single target."""
+    unfinished = [k for k, status in enumerate(fits.statuses) if status != "converged"]
     return Along(
         coefs=[fits.X],
         intercepts=fits.intercepts[:, None],
         n_iter=fits.n_epochs,
-        unfinished=[fits[k] for k, status in enumerate(fits.statuses) if status != "converged"],
+        unfinished=[Unfinished.of(fits[k]) for k in unfinished],
     )
+
+
+def threads(n_jobs: int | None) -> int | None:
+    """How many a fit may have; None for the default, which knows nothing of joblib's threads."""
+    if n_jobs is not None:
+        return int(joblib.effective_n_jobs(n_jobs))
+    backend, _ = joblib.parallel.get_active_backend()
+    beside_others = backend.nesting_level and current_thread() is not main_thread()
+    return 1 if beside_others else None
 
 
 def by_columns(X: Any) -> Any:
@@ -367,10 +390,3 @@ def columns(name: str, values: Any, n: int, k: int) -> list[Any]:
     if array.shape != (n, k):
         raise ValueError(f"{name} must have shape ({n},) or ({n}, {k}), not {array.shape}")
     return [check_vector(name, column, n) for column in array.T]
-
-
-def parallelism(fit: Solution) -> dict[str, Any]:
-    """Of the last working set whose spectral radius was found: rho and P*; what ran: P, engine."""
-    known = [row for row in fit.trace if not np.isnan(row["rho"])]
-    ideal = _core.ideal_p(known[-1]["working_set"], known[-1]["rho"]) if known else None
-    return {"rho": fit.rho, "ideal_p": ideal, "P": fit.P, "engine": fit.engine}

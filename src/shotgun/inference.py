@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
-import joblib
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import norm
@@ -17,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shotgun.estimator import FLOATS, Array, SparseLinearModel
+from shotgun.estimator import FLOATS, Array, SparseLinearModel, threads
 from shotgun.inspection import PathProblem, names_of, optional
 from shotgun.linear import Lasso
 from shotgun.problem import Vector, check_number, check_threads
@@ -28,8 +27,7 @@ T = TypeVar("T")
 
 def spread(task: Callable[[Any], T], items: Iterable[Any], n_jobs: int | None) -> Iterator[T]:
     """The task for every item, in order, on as many threads; the core lets them run at once."""
-    threads = check_threads(None) if n_jobs is None else joblib.effective_n_jobs(n_jobs)
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(check_threads(threads(n_jobs))) as pool:
         yield from pool.map(task, items)
 
 

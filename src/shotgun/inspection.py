@@ -53,7 +53,9 @@ class Inspection:
             if hasattr(self, f"{name}_"):
                 model += f", {name} = {_chosen(self, name):.4g} chosen"
         head = ["", "objective", "gap", "tolerance", "status", "non-zero", "engine", "P", "rho"]
-        lines = [str(self), model, "", *aligned([head, *self._certificates()])]
+        lines = [str(self), model]
+        if hasattr(self, "objective_"):  # which a *CV estimator without a refit has not
+            lines += ["", *aligned([head, *self._certificates()])]
         if weights := self._largest(n_weights):
             lines += ["", "largest weights", *aligned(weights)]
         return "\n".join(lines)
@@ -282,7 +284,7 @@ class PathProblem:
 
         if not {"alpha", "C"} & set(model.get_params()):
             raise ValueError(f"estimator must have a parameter alpha or C, not be {model}")
-        if model.l1_ratio == 0:
+        if not model.l1_ratio or getattr(model, "penalty", None) == "l2":
             raise ValueError("l1_ratio must be positive: without an L1 penalty there is no path")
         X, targets, weights = model._data(X, y, sample_weight)
         offsets = columns("offset", offset, X.shape[0], len(targets))
@@ -293,10 +295,13 @@ class PathProblem:
         options = self.model._options(self.X.shape[0])
         known = ("delta", "n_threads", "fit_intercept", "standardize", "penalty_factor", "bounds")
         options = {name: options[name] for name in known}
-        return max(
+        largest = max(
             lambda_max(self.X, y, self.model._loss, weights=weights, offset=offset, **options)
             for y, offset in zip(self.targets, self.offsets, strict=True)
         )
+        if largest == 0:
+            raise ValueError("y must depend on a feature: without one there is no path")
+        return largest
 
     def coefs(self, lams: Array, weights: Any, **how: Any) -> list[sp.csc_array]:
         """The weights along the path, (d, k) for each target; `how` has other options."""
@@ -638,7 +643,7 @@ class CVDisplay:
         self.figure_ = ax.figure
         folds = len(self.scores)
         mean = self.scores.mean(axis=0)
-        error = self.scores.std(axis=0, ddof=1) / np.sqrt(folds)
+        error = self.scores.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else 0 * mean
         _frame(ax, self.grid, self.grid_name, self.sizes)
         (self.line_,) = ax.plot(
             self.grid,
@@ -734,6 +739,8 @@ class ConvergenceDisplay:
         ax, **options
             As in `plot`.
         """
+        if not {"alpha", "C"} & set(estimator.get_params()):
+            raise ValueError(f"estimator must have a parameter alpha or C, not be {estimator}")
         model = copy(estimator)
         X, targets, weights = model._data(X, y, sample_weight)
         fits = model._solve(X, targets, weights, offset)
@@ -752,16 +759,18 @@ class ConvergenceDisplay:
         x : {"seconds", "epochs", "updates"}
         title : str, optional
         """
-        column = check_choice("x", x, ("seconds", "epochs", "updates"))
+        column = check_choice("x", x, ("seconds", "epochs", "updates")).replace("epochs", "epoch")
         ax = self.ax_ = _axes(ax, "ConvergenceDisplay")
         self.figure_ = ax.figure
         self.lines_ = []
         for fit, label in zip(self.solutions, self.labels, strict=True):
             rows = _of_the_last_problem(fit)
-            at = [row["epoch" if column == "epochs" else column] for row in rows]
-            gaps = [row["gap"] / fit.null_objective for row in rows]
+            if column not in rows[0]:
+                raise ValueError(f"x = {x!r} is not known of classes fitted together")
+            at = [row[column] for row in rows]
+            gaps = [row["gap"] / (fit.null_objective or 1.0) for row in rows]
             self.lines_ += ax.plot(at, gaps, marker="o", markersize=3.5, linewidth=1.4, label=label)
-        for tol in sorted({fit.tolerance / fit.null_objective for fit in self.solutions}):
+        for tol in sorted({fit.tolerance / (fit.null_objective or 1.0) for fit in self.solutions}):
             ax.axhline(tol, color="0.35", linestyle="--", linewidth=1, label=f"tol = {tol:.0e}")
         ax.set_yscale("log")
         ax.set_xlabel(x)

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
 from shotgun.estimator import Array, SparseLinearModel, by_columns, user_level
-from shotgun.problem import Vector
+from shotgun.problem import Vector, check_vector
 from shotgun.solve import lambda_max
 
 # What ElasticNet.path takes beyond its own parameters.
@@ -454,7 +454,10 @@ def alpha_grid(
 ) -> Vector:
     """The alphas themselves, decreasing: as given, or that many below the largest useful one."""
     if not isinstance(alphas, Integral):
-        return np.sort(np.asarray(alphas, dtype=float))[::-1]
+        wanted = check_vector("alphas", alphas, len(alphas))
+        if not wanted.size or wanted.min() < 0:
+            raise ValueError(f"alphas must hold numbers >= 0, got {alphas}")
+        return np.sort(wanted)[::-1]
     if l1_ratio == 0:
         raise ValueError(
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid "

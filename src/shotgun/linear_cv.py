@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_scalar
 from shotgun.estimator import Array, SparseLinearModel
 from shotgun.linear import ElasticNet, Lasso, SparseRegressor, alpha_grid
 from shotgun.problem import Vector
-from shotgun.selection import CrossValidated, Data, Run
+from shotgun.selection import CrossValidated, Data, Run, check_ratios
 
 
 class ElasticNetCV(CrossValidated, SparseRegressor):
@@ -118,7 +118,7 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
         shared = self._shared(self._plain)
         order = self.selection if self.selection in ("cyclic", "random") else "cyclic"
         shared |= {"selection": order, "precompute": False}
-        ratios = [{"l1_ratio": float(r)} for r in np.atleast_1d(self.l1_ratio)]
+        ratios = [{"l1_ratio": ratio} for ratio in check_ratios("l1_ratio", self.l1_ratio)]
         return [self._plain(**shared | (r if "l1_ratio" in shared else {})) for r in ratios]
 
     def _grid(self, data: Data, model: SparseLinearModel) -> Vector:

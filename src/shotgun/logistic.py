@@ -17,7 +17,14 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from shotgun.estimator import Along, Array, SparseLinearModel, columns, user_level
+from shotgun.estimator import (
+    Along,
+    Array,
+    SparseLinearModel,
+    Unfinished,
+    columns,
+    user_level,
+)
 from shotgun.multinomial import multinomial, multinomial_path
 from shotgun.problem import Vector
 from shotgun.progress import Row
@@ -263,13 +270,14 @@ class LogisticRegression(SparseClassifier):
             offset=together(known),
             **options,
         )
-        unfinished: list[Any] = [fit for fit in fits if fit.status != "converged"]
-        by_class = np.swapaxes([fit.x for fit in fits], 0, 1)
         return Along(
-            coefs=[sp.csc_array(weights.T) for weights in by_class],
+            coefs=[
+                sp.csc_array(np.column_stack([fit.x[k] for fit in fits]))
+                for k in range(len(targets))
+            ],
             intercepts=np.array([fit.intercept for fit in fits]),
             n_iter=np.array([max(1, fit.n_epochs) for fit in fits]),  # to look is an iteration
-            unfinished=unfinished,
+            unfinished=[Unfinished.of(fit) for fit in fits if fit.status != "converged"],
         )
 
     def _joint_options(self, n: int) -> dict[str, Any]:

@@ -19,8 +19,11 @@ from sklearn.utils.metadata_routing import (
 
 from shotgun.estimator import Along, Array, SparseLinearModel, user_level
 from shotgun.logistic import LogisticRegression
-from shotgun.problem import Vector
-from shotgun.selection import CrossValidated, Data, Run, mean
+from shotgun.problem import Vector, check_vector
+from shotgun.selection import CrossValidated, Data, Run, check_ratios, mean
+
+# What only the fit to all data has.
+CERTIFICATE = ("objective_", "dual_gap_", "tolerance_", "status_", "parallelism_", "screened_")
 
 
 class LogisticRegressionCV(CrossValidated, LogisticRegression):
@@ -148,9 +151,9 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
                 "version 1.10 of scikit-learn: say which one you want"
             )
         shared = self._shared(LogisticRegression) | {"penalty": "deprecated"}
-        return [LogisticRegression(**shared, l1_ratio=float(ratio)) for ratio in self._ratios()]
+        return [LogisticRegression(**shared, l1_ratio=ratio) for ratio in self._ratios()]
 
-    def _ratios(self) -> Any:
+    def _ratios(self) -> list[float]:
         """The shares of the L1 norm to try, after scikit-learn's deprecations."""
         ratios = self.l1_ratios
         if self.penalty != "deprecated":
@@ -159,16 +162,15 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         elif ratios is None:
             warn_future("'l1_ratios=None' was deprecated in version 1.8. Use l1_ratios=(0,)")
             ratios = (0.0,)
-        if ratios is None or len(ratios) == 0 or not all(0 <= ratio <= 1 for ratio in ratios):
-            raise ValueError(f"l1_ratios must hold numbers between 0 and 1, got {ratios}")
-        return ratios
+        return check_ratios("l1_ratios", () if ratios is None else ratios)
 
     def _grid(self, data: Data, model: SparseLinearModel) -> Vector:
-        self.Cs_ = (
-            np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else np.asarray(self.Cs)
-        )
-        if not (self.Cs_ > 0).all():
-            raise ValueError(f"Cs must be positive, got {self.Cs_.min()}")
+        if isinstance(self.Cs, Integral):
+            self.Cs_ = np.logspace(-4, 4, self.Cs)
+        else:
+            self.Cs_ = check_vector("Cs", self.Cs, len(self.Cs), finite=False)
+        if not self.Cs_.size or self.Cs_.min() <= 0:
+            raise ValueError(f"Cs must hold positive numbers, got {self.Cs}")
         return np.sort(self.Cs_)
 
     def _strengths(self, grid: Vector, n: int) -> Vector:
@@ -187,7 +189,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         grids: Sequence[Vector],
         runs: Sequence[Sequence[Run]],
     ) -> None:
-        self.Cs_ = self.Cs_[np.isin(self.Cs_, self.grid_)]  # those that a deadline left
+        self.Cs_ = self.Cs_[places(self.Cs_) < len(self.grid_)]  # those that a deadline left
         self.l1_ratios_ = np.array([None] if self.l1_ratios is None else ratios)
         self._fits = [[run.fits for run in of_model] for of_model in runs]
         self.C_: Any = float(self.grid_[self.best_index_])
@@ -219,7 +221,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 
     def _by_C(self, values: Any) -> Array:
         """From (l1_ratio, fold, grid, ...) to (fold, l1_ratio, C, ...), in the order of Cs_."""
-        place = np.argsort(np.argsort(self.Cs_, kind="stable"))
+        place = places(self.Cs_)
         cut = np.array([[value[: len(place)] for value in of_model] for of_model in values])
         return np.swapaxes(cut[:, :, place], 0, 1)
 
@@ -233,7 +235,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         return np.concatenate([weights, *intercepts], axis=2)
 
     def _average(self, ratios: Sequence[float], runs: Sequence[Sequence[Run]]) -> None:
-        """Without a refit: the mean over the folds of what is best in each."""
+        """Without a refit: the mean over the folds of what is best in each, not certified."""
         scores = np.array(
             [[run.scores[: len(self.grid_)] for run in of_model] for of_model in runs]
         )
@@ -243,6 +245,9 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         coefs = [[c[:, [k]] for c in fit.coefs] for fit, (k, _) in zip(fits, best, strict=True)]
         intercepts = [fit.intercepts[k] for fit, (k, _) in zip(fits, best, strict=True)]
         self._place(mean(coefs), np.mean(intercepts, axis=0))
+        self.support_ = np.flatnonzero(self.coef_.any(axis=0))
+        for name in CERTIFICATE:
+            self.__dict__.pop(name, None)
         self.C_ = float(np.mean([self.grid_[k] for k, _ in best]))
         self.l1_ratio_ = float(np.mean([ratios[r] for _, r in best]))
 
@@ -263,6 +268,11 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         if _routing_enabled():
             params = process_routing(self, "score", **params).scorer.score
         return float(self._scorer()(self, X, y, **params))
+
+
+def places(Cs: Vector) -> Array:
+    """Where each of them is on the sorted grid."""
+    return np.argsort(np.argsort(Cs, kind="stable"))
 
 
 def warn_future(message: str) -> None:

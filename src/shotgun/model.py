@@ -42,6 +42,10 @@ class Persistent:
 
     _loss: ClassVar[str]
 
+    def _kind(self) -> str:
+        """The estimator that a file shall hold."""
+        return type(self).__name__
+
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, by custom with the suffix `.shotgun`.
 
@@ -119,7 +123,7 @@ def encode(model: Any) -> bytes:
     record = {
         "kind": "model",
         "shotgun": _version(),
-        "estimator": type(plain).__name__,
+        "estimator": plain._kind(),
         "loss": model._loss,
         "parameters": parameters,
         "dropped": dropped,
@@ -375,7 +379,7 @@ def describe(model: Any) -> Record:
     lam, l2 = strength(model)
     names = getattr(model, "feature_names_in_", None)
     return {
-        "estimator": type(plain).__name__,
+        "estimator": plain._kind(),
         "loss": model._loss,
         "lam": lam,
         "l2": l2,

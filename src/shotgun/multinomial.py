@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
-from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
 import shotgun._core as _core
+from shotgun._threads import one_blas_thread
 from shotgun.problem import Vector, check_number, check_threads, check_vector, state_problem
 from shotgun.solve import make_options
 
@@ -203,7 +200,7 @@ def multinomial_path(
     x = None if x0 is None else _check_start(x0, problem)
     watch = _Watch(options.tol, options.max_epochs, time.monotonic() + seconds, callback)
     fits: list[MultinomialSolution] = []
-    with _one_blas_thread():
+    with one_blas_thread():
         for lam, ridge in zip(strengths, ridges, strict=True):
             fits.append(_fit(problem.at(lam, ridge), options, x, watch))
             if fits[-1].status in ("deadline", "stopped"):
@@ -848,30 +845,3 @@ def _solution(
         seconds=trace[-1]["seconds"],
         trace=trace,
     )
-
-
-_blas_lock, _blas_users = Lock(), 0
-_blas_limit: Any = None
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """The number of BLAS's threads would change the last bits. Fits may run side by side: the first
-    one sets the limit, the last one lifts it."""
-    global _blas_users, _blas_limit
-    with _blas_lock:
-        if _blas_users == 0:
-            _blas_limit = _blas().limit(limits=1, user_api="blas")
-        _blas_users += 1
-    try:
-        yield
-    finally:
-        with _blas_lock:
-            _blas_users -= 1
-            if _blas_users == 0:
-                _blas_limit.restore_original_limits()

@@ -17,6 +17,7 @@ from shotgun.problem import (
     check_weights,
     make_design,
 )
+from shotgun.solve import Solution
 
 
 def _spectrum(
@@ -134,3 +135,10 @@ def _why(sparse: bool, spectrum: _core.Spectrum) -> str:
         f"dense columns that share a direction (mean squared cosine {spectrum.shared:.2f}), "
         "which conjugate gradients remove at once"
     )
+
+
+def of_fit(fit: Solution) -> dict[str, Any]:
+    """Of the last working set whose spectral radius was found: rho and P*; what ran: P, engine."""
+    known = [row for row in fit.trace if not np.isnan(row["rho"])]
+    ideal = _core.ideal_p(known[-1]["working_set"], known[-1]["rho"]) if known else None
+    return {"rho": fit.rho, "ideal_p": ideal, "P": fit.P, "engine": fit.engine}

@@ -35,10 +35,9 @@ class Progress:
         return task, self._told({"fold": k})
 
     def end(self, task: Any = None) -> None:
-        """The subtask has ended, or all of the fit."""
-        (task or self.task).call_on_fit_task_end(
-            estimator=self.estimator, reconstruction_attributes={}, **self.data
-        )
+        """The subtask has ended, or all of the fit: only then is there a model to look at."""
+        model: Row = {"reconstruction_attributes": {}} if task is None else {}
+        (task or self.task).call_on_fit_task_end(estimator=self.estimator, **model, **self.data)
 
     def _round(self, row: Row) -> bool:
         task = self.task.subcontext("round")
@@ -55,7 +54,8 @@ class Progress:
         def tell(row: Row) -> bool:
             row = where | row
             if verbose:
-                print(f"{type(self.estimator).__name__}: {line(row)}", flush=True)
+                text = f"{type(self.estimator).__name__}: {line(row)}\n"
+                print(text, end="", flush=True)  # at once: folds run side by side
             return bool(callback and callback(row))
 
         return tell

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import config_context, get_config
 from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.metrics import get_scorer_names
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
@@ -21,18 +25,19 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
 
+from shotgun._threads import one_blas_thread
 from shotgun.estimator import (
     Along,
     Array,
     SparseLinearModel,
+    Unfinished,
     by_columns,
     columns,
     single,
 )
-from shotgun.problem import Vector, check_threads
-from shotgun.progress import Progress
+from shotgun.problem import Vector, check_threads, check_vector
+from shotgun.progress import Progress, Row
 from shotgun.solve import Solution
 
 Fold = tuple[Array, Array]  # the rows to fit, the rows to score
@@ -58,35 +63,42 @@ class Data:
 class HeldOut:
     """The models of one fold before the rows that it held out.
 
-    Only the features that some model uses are here; an offset is a feature of weight one.
+    A scorer that looks at predictions only is not shown the features that no model uses. An offset
+    is a feature of weight one, the last.
     """
 
     X: Any
     y: Array
     coefs: Array  # (n_grid, n_targets, n_used)
+    used: Array  # the columns of X that these belong to
     intercepts: Array  # (n_grid, n_targets)
     weights: Vector | None
 
     @classmethod
-    def of(cls, data: Data, fits: Along, test: Array) -> HeldOut:
+    def of(cls, data: Data, fits: Along, test: Array, all_features: bool) -> HeldOut:
         """Of a fold's fits."""
         used = np.unique(np.concatenate([[0], *(coef.indices for coef in fits.coefs)]))
+        coefs = np.stack([coef[used].toarray().T for coef in fits.coefs], axis=1)
+        shown = np.arange(data.X.shape[1]) if all_features else used
+        used = np.searchsorted(shown, used)
         dense = not sp.issparse(data.X)
         X = (
-            data.X[:, used][test]
+            data.X[:, shown][test]
             if not dense
-            else data.X[np.arange(len(data.y))[test][:, None], used]
+            else data.X[np.arange(len(data.y))[test][:, None], shown]
         )
-        coefs = np.stack([coef[used].toarray().T for coef in fits.coefs], axis=1)
         if data.known[0] is not None:
+            used = np.concatenate([used, len(shown) + np.arange(len(data.known))])
             X = (np.hstack if dense else sp.hstack)([X, np.transpose(data.known)[test]])
             ones = np.broadcast_to(np.eye(coefs.shape[1]), (len(coefs), *[coefs.shape[1]] * 2))
             coefs = np.concatenate([coefs, ones], axis=2)
         weights = None if data.weights is None else data.weights[test]
-        return cls(X if dense else X.tocsr(), data.y[test], coefs, fits.intercepts, weights)
+        return cls(X if dense else X.tocsr(), data.y[test], coefs, used, fits.intercepts, weights)
 
     def squared_errors(self) -> Array:
-        """The mean squared error of every model."""
+        """The mean squared error of every model; X has no other features here."""
+        if self.weights is not None and not self.weights.any():
+            raise ValueError("sample_weight is zero for all that a fold holds out to score")
         residuals = self.X @ self.coefs[:, 0].T + self.intercepts[:, 0] - self.y[:, None]
         return np.asarray(np.average(residuals**2, axis=0, weights=self.weights))
 
@@ -95,7 +107,9 @@ class HeldOut:
         model.n_features_in_ = self.X.shape[1]
         scores = []
         for coef, intercept in zip(self.coefs, self.intercepts, strict=True):
-            model._place(coef, intercept)
+            weights = np.zeros((len(coef), self.X.shape[1]))
+            weights[:, self.used] = coef
+            model._place(weights, intercept)
             scores.append(scorer(model, self.X, self.y, **params))
         return np.array(scores)
 
@@ -183,8 +197,7 @@ class CrossValidated(SparseLinearModel):
         targets, weights = self._state(y, counts)
         known = columns("offset", offset, len(y), len(targets))
         data = Data(by_columns(X), y, targets, weights, known)
-        if is_classifier(self):
-            check_classes(data, folds)
+        check_folds(data, folds, is_classifier(self))
         grids = [self._grid(data, model) for model in models]
         progress = Progress(self, X, y, len(models) * len(folds))
         runs = self._run(data, folds, models, grids, for_scorer, progress, end)
@@ -196,7 +209,7 @@ class CrossValidated(SparseLinearModel):
         progress.end()
         paths = [run.fits for of_model in runs for run in of_model]
         unfinished = [fit for fits in paths for fit in fits.unfinished]
-        unfinished += [fit for fit in refit if fit.status != "converged"]
+        unfinished += [Unfinished.of(fit) for fit in refit if fit.status != "converged"]
         self._warn(unfinished, sum(map(len, paths)) + 1, len(y))
         return self
 
@@ -213,10 +226,17 @@ class CrossValidated(SparseLinearModel):
         """Every model on every fold, as many at once as there are threads."""
         threads = check_threads(models[0]._options(len(data.y))["n_threads"])
         workers = min(threads, len(models) * len(folds))
+        all_features = not isinstance(self._scorer(), _BaseScorer | None)
+        stop = Event()
 
-        def run(k: int, f: int) -> Run:
+        def run(job: int) -> Run:
+            k, f = divmod(job, len(folds))
             train, test = folds[f]
-            task, tell = progress.fold(k * len(folds) + f)
+            task, tell = progress.fold(job)
+
+            def told(row: Row) -> bool:
+                return stop.is_set() or bool(tell and tell(row))
+
             fits = models[k]._along(
                 data.X,
                 data.targets,
@@ -225,15 +245,15 @@ class CrossValidated(SparseLinearModel):
                 self._strengths(grids[k], len(data.y)),
                 n_threads=threads // workers,
                 deadline=left(end),
-                callback=tell,
+                callback=tell if workers == 1 else told,
             )
-            held = HeldOut.of(data, fits, test)
+            held = HeldOut.of(data, fits, test, all_features)
             scores = self._score(models[k], held, rows_of(for_scorer, test, len(data.y)))
             progress.end(task)
             return Run(fits, scores)
 
-        jobs = (delayed(run)(k, f) for k in range(len(models)) for f in range(len(folds)))
-        runs = Parallel(n_jobs=workers, require="sharedmem")(jobs)
+        with one_blas_thread():
+            runs = side_by_side(run, len(models) * len(folds), workers, stop)
         return [runs[k : k + len(folds)] for k in range(0, len(runs), len(folds))]
 
     def _score(self, model: SparseLinearModel, held: HeldOut, for_scorer: dict[str, Any]) -> Array:
@@ -305,17 +325,48 @@ class CrossValidated(SparseLinearModel):
         return router
 
 
-def check_classes(data: Data, folds: Sequence[Fold]) -> None:
-    """Every fold has all classes to fit: an intercept has no minimum without."""
+def side_by_side(run: Callable[[int], Run], count: int, workers: int, stop: Event) -> list[Run]:
+    """As many at once as there are workers. If one fails, no other goes on for long after that."""
+    if workers == 1:
+        return [run(job) for job in range(count)]
+    config = get_config()  # of this thread
+
+    def configured(job: int) -> Run:
+        with config_context(**config):
+            return run(job)
+
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(configured, job) for job in range(count)]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            return [future.result() for future in sorted(done, key=futures.index)]
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def check_folds(data: Data, folds: Sequence[Fold], classes: bool) -> None:
+    """Every fold has samples to fit, and of all classes: an intercept has no minimum without."""
     everything = np.arange(len(data.y))
     for k, (train, _) in enumerate(folds):
         present, left = (data.y[data.rows(rows) > 0] for rows in (everything, train))
-        missing = np.setdiff1d(present, left)
+        if not left.size:
+            raise ValueError(f"sample_weight is zero for all that fold {k} leaves to fit")
+        missing = np.setdiff1d(present, left) if classes else left[:0]
         if missing.size:
             raise ValueError(
                 f"fold {k} leaves no sample of class {missing[0]} to fit: fewer folds or a "
                 "stratified splitter would"
             )
+
+
+def check_ratios(name: str, values: Any) -> list[float]:
+    """Shares of the L1 norm to try."""
+    ratios = check_vector(name, np.atleast_1d(values), np.size(values))
+    if not ratios.size or ratios.min() < 0 or ratios.max() > 1:
+        raise ValueError(f"{name} must hold numbers between 0 and 1, got {values}")
+    return ratios.tolist()
 
 
 def mean(folds: Sequence[Sequence[Any]]) -> Array:

@@ -7,51 +7,30 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from rich.console import Console
-from sklearn.model_selection import KFold, StratifiedKFold
 
 import shotgun
-from shotgun import survey, tensors
+from shotgun import io, survey, tensors
 from shotgun.bars import CountBar, GapBar
-from shotgun.checkpoint import (
-    Fits,
-    Folds,
-    Interrupted,
-    Interrupts,
-    fit_path,
-    identity,
-    resumable,
-    resume_path,
-    unpack_path,
-)
+from shotgun.checkpoint import Fits, Interrupts, fit_path, identity, resume_path, unpack_path
 from shotgun.cli import say
-from shotgun.demo import run as run_demo
-from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, PathProblem, aligned
+from shotgun.fitted import CLASSIFY, KINDS, Fitted
+from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, aligned
+from shotgun.io import Data
 from shotgun.model import decode, describe, encode, strength
 from shotgun.options import Loss
 from shotgun.tensors import SUFFIX, Record
-
-if TYPE_CHECKING:
-    import shotgun.io
-    from shotgun.io import Data
 
 Given = SimpleNamespace
 
 CONVERGED, NOT_CONVERGED = 0, 3
 
-_MODELS = {
-    Loss.squared: shotgun.Lasso,
-    Loss.logistic: shotgun.LogisticRegression,
-    Loss.squared_hinge: shotgun.LinearSVC,
-    Loss.huber: shotgun.SparseHuberRegressor,
-    Loss.poisson: shotgun.SparsePoissonRegressor,
-}
-_CLASSES = (Loss.logistic, Loss.squared_hinge)
 _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when resumed
 
 
@@ -61,25 +40,34 @@ _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when 
 def fit(given: Given) -> int:
     """One model."""
     data = read_samples(given)
-    model = estimator(given)
-    lam = chosen_lam(given, model, data)
-    name = "C" if given.loss in _CLASSES else "alpha"
-    model.set_params(**{name: penalties(given, data, lam)})
+    targets = one_against_rest(given, data.y)
+    lam = chosen_lam(given, data, targets)
+    fit_them = fit_one if len(targets) == 1 else fit_classes
     with GapBar(Console(stderr=True), "fit", given.tol) as bar:
-        model.set_params(callback=bar)
-        model.fit(data.A, data.y, data.weights, offset=data.offset)
-    model.set_params(callback=None)
+        model, draw = fit_them(given, data, lam, bar)
     note_source(model, data)
     code = tell_model(model, given, lam=lam)
-    if given.plot is not None:  # of a second fit, which takes the same steps
-        rows = {"sample_weight": data.weights, "offset": data.offset}
-        save_plot(ConvergenceDisplay.from_estimator(model, data.A, data.y, **rows), given)
+    if given.plot is not None:
+        save_plot(draw(), given)
     return code
 
 
-def estimator(given: Given) -> Any:
-    """The estimator that has the loss, with a penalty still to be set."""
-    return _MODELS[given.loss](**options(given))
+def fit_one(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Callable[[], Any]]:
+    """Numbers or two classes; and what draws the convergence."""
+    model = Fitted(given.loss, lam, **options(given))
+    found = model.fit(data.A, np.asarray(data.y), data.weights, data.offset, bar)
+    if found.status != "converged":
+        say("warning", f"not converged: {found.status}; gap {found.gap / found.null_objective:.2g}")
+    return model, lambda: ConvergenceDisplay.from_solutions(found)
+
+
+def fit_classes(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Callable[[], Any]]:
+    """More than two classes, by scikit-learn's kind of estimator; drawn of a second fit."""
+    model = getattr(shotgun, KINDS[given.loss])(C=1 / lam, max_iter=None, **options(given))
+    model.set_params(callback=bar).fit(data.A, data.y, data.weights, offset=data.offset)
+    model.set_params(callback=None)
+    rows = {"sample_weight": data.weights, "offset": data.offset}
+    return model, lambda: ConvergenceDisplay.from_estimator(model, data.A, data.y, **rows)
 
 
 def options(given: Given) -> Record:
@@ -91,38 +79,42 @@ def options(given: Given) -> Record:
         "deadline": given.deadline,
         "n_jobs": given.threads,
         "random_state": given.seed,
-        "max_iter": None,
     }
 
 
-def chosen_lam(given: Given, model: Any, data: Data) -> float:
+def one_against_rest(given: Given, y: Any) -> list[Any]:
+    """The targets: one of numbers or two classes, else one for each class."""
+    if given.loss not in CLASSIFY:
+        return [y]
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"{given.data}: there is but one class, {classes[0]}")
+    return [y == c for c in classes[1 if len(classes) == 2 else 0 :]]
+
+
+def chosen_lam(given: Given, data: Data, targets: list[Any]) -> float:
     """By --lam or --lam-ratio."""
     lam, ratio = given.lam, given.lam_ratio
     if lam is not None and ratio is not None:
         raise ValueError("give --lam or --lam-ratio, not both")
     if lam is None:
-        lam = (0.1 if ratio is None else ratio) * largest_lam(given, model, data)
-    if lam == 0 and given.loss in _CLASSES:
+        lam = (0.1 if ratio is None else ratio) * largest_lam(given, data, targets)
+    if lam == 0 and given.loss in CLASSIFY:
         raise ValueError("--lam must be positive for a loss of classes")
     return float(lam)
 
 
-def largest_lam(given: Given, model: Any, data: Data) -> float:
+def largest_lam(given: Given, data: Data, targets: list[Any]) -> float:
     """The least lam without a weight."""
-    problem = PathProblem.of(model, data.A, data.y, data.weights, data.offset)
-    largest = problem.lambda_max(problem.weights)
-    if given.loss not in _CLASSES:  # regressors scale the weights to a mean of one
-        largest *= total_weight(data) / data.A.shape[0]
-    return largest
-
-
-def total_weight(data: Data) -> float:
-    return float(data.A.shape[0] if data.weights is None else data.weights.sum())
-
-
-def penalties(given: Given, data: Data, lams: Any) -> Any:
-    """C or alpha, for weights against the sum of losses."""
-    return 1 / lams if given.loss in _CLASSES else lams / total_weight(data)
+    problem = {
+        "loss": str(given.loss),
+        "weights": data.weights,
+        "offset": data.offset,
+        "fit_intercept": not given.no_intercept,
+        "standardize": getattr(given, "standardize", False),
+        "n_threads": given.threads,
+    }
+    return max(shotgun.lambda_max(data.A, target, **problem) for target in targets)
 
 
 def tell_model(model: Any, given: Given, **more: Any) -> int:
@@ -149,7 +141,7 @@ def tell(text: str) -> None:
 
 def read(given: Given, **more: Any) -> Data:
     """The data of a file."""
-    return shotgun.io.read(
+    return io.read(
         given.data,
         target=column(given.target),
         format=given.format,
@@ -176,7 +168,7 @@ def read_samples(given: Given) -> Data:
 
 
 def check_target(given: Given, data: Data) -> None:
-    if given.loss not in _CLASSES and np.asarray(data.y).dtype.kind not in "fiub":
+    if given.loss not in CLASSIFY and np.asarray(data.y).dtype.kind not in "fiub":
         raise ValueError(f"{given.data}: the target holds text: --loss logistic tells classes")
 
 
@@ -195,8 +187,7 @@ def path(given: Given) -> int:
     """Many lams."""
     data = read_samples(given)
     problem = path_problem(given, data)
-    known = {k: v for k, v in problem.items() if k not in ("tol", "seed")}
-    lams = grid(given, shotgun.lambda_max(**known, n_threads=given.threads))
+    lams = grid(given, largest_lam(given, data, [problem["y"]]))
     vectors = (problem["y"], data.weights, data.offset)
     same = identity(data.A, *vectors, **kept_options(given))
     begun = resume_path(file_to_resume(given), same) if given.resume else None
@@ -218,14 +209,12 @@ def path(given: Given) -> int:
 
 def path_problem(given: Given, data: Data) -> Record:
     """What is fitted, in the words of `shotgun.path`."""
-    y = data.y
-    if given.loss in _CLASSES:
-        classes, y = np.unique(np.asarray(y), return_inverse=True)
-        if len(classes) != 2:
-            raise ValueError(f"{given.data}: a path needs two classes, not {len(classes)}")
+    targets = one_against_rest(given, data.y)
+    if len(targets) > 1:
+        raise ValueError(f"{given.data}: a path needs two classes, not {len(targets)}")
     return {
         "A": data.A,
-        "y": y,
+        "y": targets[0],
         "loss": str(given.loss),
         "weights": data.weights,
         "offset": data.offset,
@@ -291,6 +280,8 @@ def table(columns: dict[str, list[Any]]) -> str:
 
 def cv(given: Given) -> int:
     """The lam that predicts best."""
+    from shotgun.folds import Folds, Interrupted, resumable
+
     data = read_samples(given)
     kind, parameters = cross_validated(given, data)
     vectors = (data.y, data.weights, data.offset)
@@ -317,17 +308,20 @@ def cross_validated(given: Given, data: Data) -> tuple[type, Record]:
     """The *CV estimator for the loss, and its parameters."""
     if given.loss not in (Loss.squared, Loss.logistic):
         raise ValueError(f"cv knows the losses squared and logistic, not {given.loss}")
-    largest = largest_lam(given, estimator(given), data)
-    values = penalties(given, data, grid(given, largest))
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    lams = grid(given, largest_lam(given, data, one_against_rest(given, data.y)))
     splitter = KFold if given.loss is Loss.squared else StratifiedKFold
     parameters = options(given) | {
+        "max_iter": None,
         "selection": str(given.select),
         "cv": splitter(given.folds, shuffle=True, random_state=given.seed),
     }
     if given.loss is Loss.squared:
-        return shotgun.LassoCV, parameters | {"alphas": values}
+        total = data.A.shape[0] if data.weights is None else data.weights.sum()
+        return shotgun.LassoCV, parameters | {"alphas": lams / total}
     parameters |= {"scoring": "neg_log_loss", "use_legacy_attributes": False}
-    return shotgun.LogisticRegressionCV, parameters | {"Cs": values}
+    return shotgun.LogisticRegressionCV, parameters | {"Cs": 1 / lams}
 
 
 def tell_cv(model: Any, given: Given) -> int:
@@ -337,7 +331,7 @@ def tell_cv(model: Any, given: Given) -> int:
     error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
     at = [model.min_index_, model.one_se_index_]
     if not given.json and given.output != "-":
-        name = "C" if given.loss in _CLASSES else "alpha"
+        name = "C" if given.loss in CLASSIFY else "alpha"
         columns: dict[str, list[Any]] = {
             "": ["min", "1se"],
             name: model.grid_[at].tolist(),
@@ -380,7 +374,7 @@ def predict(given: Given) -> int:
 
 def like_trained(model: Any, given: Given) -> Record:
     """How an svmlight file that belongs to the model is read."""
-    if shotgun.io.format_of(given.data, given.format) != "svmlight":
+    if io.format_of(given.data, given.format) != "svmlight":
         return {}
     return {"n_features": model.n_features_in_, "zero_based": model.data_.get("zero_based")}
 
@@ -446,8 +440,7 @@ def inspect_data(given: Given) -> int:
     largest = None
     if data.y is not None:
         check_target(given, data)
-        model = _MODELS[given.loss](fit_intercept=not given.no_intercept, n_jobs=given.threads)
-        largest = largest_lam(given, model, data)
+        largest = largest_lam(given, data, one_against_rest(given, data.y))
     if given.json:
         told = {"lam_max": largest, "loss": str(given.loss), "warnings": odd}
         tell(json.dumps(vars(found) | told))
@@ -462,11 +455,13 @@ def inspect_data(given: Given) -> int:
 
 def convert(given: Given) -> int:
     """The same data in another format."""
-    shotgun.io.write(given.output, read(given), format=given.to)
+    io.write(given.output, read(given), format=given.to)
     return CONVERGED
 
 
 def demo(given: Given) -> int:
     """A photograph."""
-    done = run_demo(Console(), given.size, given.output, given.threads, given.seed)
+    from shotgun.demo import run
+
+    done = run(Console(), given.size, given.output, given.threads, given.seed)
     return CONVERGED if done else NOT_CONVERGED

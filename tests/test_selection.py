@@ -1,0 +1,79 @@
+"""Folds side by side: what scorers see, what a failure leaves behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold
+
+from conftest import given, make_data, offset
+from shotgun import Lasso, LassoCV, LogisticRegressionCV
+
+N, D = 60, 12
+
+
+@pytest.mark.parametrize("known", [None, offset(N)], ids=["plain", "offset"])
+@pytest.mark.parametrize("sparse", [None, "csr"])
+def test_a_scorer_of_the_users_own_sees_all_features(sparse: str | None, known: Any) -> None:
+    data = make_data(N, D)
+    A = given(data.A, sparse, np.float64)
+    seen = []
+
+    def scorer(model: Any, X: Any, y: Any) -> float:
+        X = X.toarray() if sparse else X
+        seen.append(X[:, :D])
+        return -float(np.mean(((model.predict(X) - y) * X[:, D - 1]) ** 2))
+
+    model = LassoCV(cv=KFold(2), alphas=[0.5], tol=1e-10, scoring=scorer, n_jobs=1)
+    found = model.fit(A, data.y, offset=known).cv_scores_[:, 0]
+    for (train, test), X, score in zip(KFold(2).split(A), seen, found, strict=True):
+        np.testing.assert_array_equal(X, data.A[test])
+        o = np.zeros(N) if known is None else known
+        fold = Lasso(alpha=0.5, tol=1e-10).fit(data.A[train], data.y[train], offset=o[train])
+        wrong = fold.predict(data.A[test], offset=o[test]) - data.y[test]
+        assert score == pytest.approx(-np.mean((wrong * data.A[test, D - 1]) ** 2))
+
+
+def test_when_a_fold_fails_no_other_goes_on() -> None:
+    data = make_data(N, D)
+    rows: list[int] = []
+
+    def callback(row: dict[str, Any]) -> None:
+        rows.append(row["fold"])
+        if row["fold"] == 1:
+            raise RuntimeError("of the callback")
+        time.sleep(0.002)
+
+    with pytest.raises(RuntimeError, match="of the callback"):
+        LassoCV(cv=4, alphas=1000, n_jobs=2, callback=callback).fit(data.A, data.y)
+    count, threads = len(rows), threading.active_count()
+    time.sleep(0.05)
+    assert len(rows) == count < 1000
+    assert threads == threading.active_count()
+    assert not {2, 3} & set(rows)
+
+
+def test_folds_without_weight_are_named() -> None:
+    data = make_data(N, D)
+    half = (np.arange(N) < N // 2).astype(float)
+    with pytest.raises(ValueError, match="sample_weight is zero for all that fold 0 leaves to fit"):
+        LassoCV(cv=KFold(2)).fit(data.A, data.y, sample_weight=half)
+    with pytest.raises(ValueError, match="sample_weight is zero for all that a fold holds out"):
+        LassoCV(cv=KFold(4), alphas=2).fit(data.A, data.y, sample_weight=half)
+
+
+def test_fits_that_did_not_converge_are_kept_without_their_weights() -> None:
+    data = make_data(N, D, "logistic")
+    model = LogisticRegressionCV(
+        Cs=[1.0, 10.0],
+        callback=lambda row: row["round"] == 1,
+        scoring="accuracy",
+        use_legacy_attributes=False,
+    ).fit(data.A, data.y)
+    unfinished = [fit for folds in model._fits for fits in folds for fit in fits.unfinished]
+    assert {fit.status for fit in unfinished} == {"stopped"}
+    assert not any(isinstance(value, np.ndarray) for fit in unfinished for value in fit)
