@@ -83,9 +83,12 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     --------
     >>> import numpy as np, shotgun
     >>> X = np.random.default_rng(0).normal(size=(80, 5))
-    >>> model = shotgun.LogisticRegressionCV(scoring="neg_log_loss", use_legacy_attributes=False)
-    >>> float(model.fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0)) > -0.1
-    True
+    >>> y = X[:, 0] + X[:, 1] > 0
+    >>> model = shotgun.LogisticRegressionCV(
+    ...     Cs=[0.1, 1.0, 10.0], scoring="neg_log_loss", use_legacy_attributes=False
+    ... ).fit(X, y)
+    >>> model.C_, bool(model.score(X, y) > -0.2)
+    (10.0, True)
     """
 
     # A weight is for the scorer, if that requests it.
