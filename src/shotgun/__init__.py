@@ -8,8 +8,8 @@ from shotgun import _core as _core  # loaded, so that threadpoolctl finds it
 from shotgun._threads import register_threadpoolctl as _register
 
 if TYPE_CHECKING:
+    from shotgun.displays import ConvergenceDisplay, CVDisplay, PathDisplay
     from shotgun.inference import DebiasedLasso, StabilitySelection
-    from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay
     from shotgun.linear import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
     from shotgun.linear_cv import ElasticNetCV, LassoCV
     from shotgun.logistic import LinearSVC, LogisticRegression
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shotgun.tensors import ModelError
 
 _LAZY = {  # where the public names are
-    "CVDisplay": "shotgun.inspection",
-    "ConvergenceDisplay": "shotgun.inspection",
+    "CVDisplay": "shotgun.displays",
+    "ConvergenceDisplay": "shotgun.displays",
     "DebiasedLasso": "shotgun.inference",
     "ElasticNet": "shotgun.linear",
     "ElasticNetCV": "shotgun.linear_cv",
@@ -34,7 +34,7 @@ _LAZY = {  # where the public names are
     "ModelError": "shotgun.tensors",
     "Parallelism": "shotgun.parallelism",
     "Path": "shotgun.path",
-    "PathDisplay": "shotgun.inspection",
+    "PathDisplay": "shotgun.displays",
     "Solution": "shotgun.solve",
     "SparseHuberRegressor": "shotgun.linear",
     "SparsePoissonRegressor": "shotgun.linear",

@@ -16,7 +16,8 @@ from scipy.fft import dctn, idctn
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from shotgun.bars import GapBar
-from shotgun.inspection import ConvergenceDisplay, optional
+from shotgun.displays import ConvergenceDisplay
+from shotgun.inspection import optional
 from shotgun.parallelism import Parallelism, report
 from shotgun.solve import Solution, lambda_max, solve
 

@@ -20,8 +20,9 @@ from shotgun import io, survey, tensors
 from shotgun.bars import CountBar, GapBar
 from shotgun.checkpoint import Fits, Interrupts, fit_path, identity, resume_path, unpack_path
 from shotgun.cli import say
+from shotgun.displays import ConvergenceDisplay, CVDisplay, PathDisplay
 from shotgun.fitted import CLASSIFY, KINDS, Fitted
-from shotgun.inspection import ConvergenceDisplay, CVDisplay, PathDisplay, aligned
+from shotgun.inspection import aligned
 from shotgun.io import Data
 from shotgun.model import decode, describe, encode, strength
 from shotgun.options import Loss
