@@ -147,14 +147,11 @@ class Block {
   }
   void centre_gram_row(std::int64_t b, std::int64_t k) {
     double *Q = gram(b), *row = Q + k * P_;
-    const Coordinate& c = coordinate(first(b) + k);
     for (std::int64_t l = 0; l <= k; ++l) {
-      const Coordinate& e = coordinate(first(b) + l);
-      row[l] = c.inv_scale * e.inv_scale *
-               (row[l] - c.mean * e.sum_h(model_.total_h) - e.mean * c.slope);
+      row[l] = model_.centre_product(first(b) + k, first(b) + l, row[l]);
       Q[l * P_ + k] = row[l];
     }
-    row[k] = c.beta;
+    row[k] = coordinate(first(b) + k).beta;
   }
 
   // A few columns at a time through all of a thread's rows, as memory is read fastest in long

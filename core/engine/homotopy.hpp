@@ -91,8 +91,7 @@ class Homotopy {
     const double near = std::min(2 - ratio, 0.95);
     for (std::int64_t k = 0; k < model.A.count(); ++k) {
       const Penalty& p = model.coordinates[at(k)].penalty;
-      const bool inside = x[at(k)] != 0 || p.lam == 0;
-      if (!inside && std::abs(gradient[at(k)]) < near * p.lam) continue;
+      if (x[at(k)] == 0 && std::abs(gradient[at(k)]) < near * p.lam) continue;
       if (place_[at(k)] == nobody) {
         place_[at(k)] = static_cast<std::int64_t>(columns_.size());
         columns_.push_back(k);
@@ -144,13 +143,8 @@ class Homotopy {
         for (std::size_t s = 0; s < some.size(); ++s) {
           double dots[run] = {};
           model.A.add_dots(list, weighted[s].data(), dots, {0, n});
-          const Coordinate& c = model.coordinates[at(some[s])];
-          for (std::size_t l = 0; l < list.size(); ++l) {
-            const Coordinate& e = model.coordinates[at(list[l])];
-            gram_[at(b * run) + l][at(old) + s] =
-                c.inv_scale * e.inv_scale *
-                (dots[l] - c.mean * e.sum_h(model.total_h) - e.mean * c.slope);
-          }
+          for (std::size_t l = 0; l < list.size(); ++l)
+            gram_[at(b * run) + l][at(old) + s] = model.centre_product(some[s], list[l], dots[l]);
         }
       });
       for (std::int64_t r = old; r < all; ++r)

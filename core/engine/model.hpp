@@ -48,6 +48,12 @@ class Quadratic {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
     return c.inv_scale * (raw_dot - c.mean * now.sum_g + now.shift * c.slope);
   }
+  // a~_k'Ha~_l from a_k'Ha_l: an entry of the Gram matrix.
+  double centre_product(std::int64_t k, std::int64_t l, double raw_product) const {
+    const Coordinate &c = coordinates[static_cast<std::size_t>(k)],
+                     &e = coordinates[static_cast<std::size_t>(l)];
+    return c.inv_scale * e.inv_scale * (raw_product - c.mean * e.sum_h(total_h) - e.mean * c.slope);
+  }
   double gradient(std::int64_t k) const { return centre(k, A.dot(k, g.data()), running); }
   std::vector<double> gradients(int threads) const {
     std::vector<double> all = all_dots(A, g.data(), threads);

@@ -458,12 +458,7 @@ void join_parts(std::vector<Count>& counts, std::int64_t bytes, std::int64_t per
 template <class T>
 std::unique_ptr<T[]> large_array(std::int64_t size) {
   auto array = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(size));
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  constexpr std::uintptr_t page = std::uintptr_t{1} << 21;
-  const auto first = (reinterpret_cast<std::uintptr_t>(array.get()) + page - 1) / page * page;
-  const auto last = reinterpret_cast<std::uintptr_t>(array.get() + size) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-#endif
+  Pages::prefer_huge(array.get(), static_cast<std::size_t>(size) * sizeof(T));
   return array;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -20,10 +21,17 @@ class Pages {
     if (!large(bytes)) return ::operator new(bytes, line);
     bytes = (bytes + page - 1) / page * page;
     void* data = ::operator new(bytes, std::align_val_t{page});
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    madvise(data, bytes, MADV_HUGEPAGE);
-#endif
+    prefer_huge(data, bytes);
     return data;
+  }
+  // Huge pages for those of a block that are whole.
+  static void prefer_huge([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const auto begin = reinterpret_cast<std::uintptr_t>(data), first = (begin + page - 1) / page,
+               last = (begin + bytes) / page;
+    if (first < last)
+      madvise(reinterpret_cast<void*>(first * page), (last - first) * page, MADV_HUGEPAGE);
+#endif
   }
   static void release(void* data, std::size_t bytes) {
     ::operator delete(data, large(bytes) ? std::align_val_t{page} : line);
