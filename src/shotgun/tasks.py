@@ -429,7 +429,7 @@ def origin(model: Any, record: Record) -> str:
     n, d = model.data_["shape"]
     return (
         f"lam {strength(model)[0]:.6g}; trained on {n} samples of {d} features, "
-        f"{model.data_['nnz']} non-zeros, hash {model.data_['hash'][:8]}; "
+        f"{model.data_['nnz']} entries, hash {model.data_['hash'][:8]}; "
         f"shotgun {record.get('shotgun')}"
     )
 
