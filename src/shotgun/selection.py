@@ -330,16 +330,24 @@ def side_by_side(run: Callable[[int], Run], count: int, workers: int, stop: Even
     if workers == 1:
         return [run(job) for job in range(count)]
     config = get_config()  # of this thread
+    failures: list[BaseException] = []
 
     def configured(job: int) -> Run:
-        with config_context(**config):
-            return run(job)
+        try:
+            with config_context(**config):
+                return run(job)
+        except BaseException as failure:
+            failures.append(failure)
+            stop.set()  # here: this very thread may take the next job before anybody else knows
+            raise
 
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(configured, job) for job in range(count)]
         try:
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            return [future.result() for future in sorted(done, key=futures.index)]
+            wait(futures, return_when=FIRST_EXCEPTION)
+            if failures:
+                raise failures[0]
+            return [future.result() for future in futures]
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
