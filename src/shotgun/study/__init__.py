@@ -1,0 +1,1 @@
+"""The paper's experiments, alive: its competitors, its data, its figures, its claims."""

@@ -1,0 +1,1 @@
+"""The competitors of the paper's study, each from its published algorithm, one file each."""
