@@ -25,7 +25,7 @@ class Mark(NamedTuple):
 class Watch:
     """Solvers show it their iterates, and end when it says so.
 
-    The clock stands while the objective is evaluated: a competitor is not charged for being watched.
+    The clock stands while the objective is evaluated: nobody is charged for being watched.
     """
 
     objective: Callable[[Any], float]
