@@ -42,14 +42,15 @@ nb::dict read(const svmlight::Text& text, const svmlight::Options& options) {
   return to_python(std::move(table));
 }
 
+// lines_before: those of the file that come before the text.
 nb::dict read_as(const svmlight::Text& text, const std::string& name, bool single,
-                 const svmlight::Options& options) {
+                 const svmlight::Options& options, std::int64_t lines_before) {
   try {
     return single ? read<float>(text, options) : read<double>(text, options);
   } catch (const svmlight::Malformed& e) {
-    throw nb::value_error(
-        (name + ":" + std::to_string(e.line) + ":" + std::to_string(e.column) + ": " + e.what())
-            .c_str());
+    throw nb::value_error((name + ":" + std::to_string(lines_before + e.line) + ":" +
+                           std::to_string(e.column) + ": " + e.what())
+                              .c_str());
   }
 }
 
@@ -67,13 +68,18 @@ void bind_io(nb::module_& m) {
       .def_rw("window", &svmlight::Options::window);
   m.def("svmlight_file", [](int descriptor, std::int64_t size, const std::string& name, bool single,
                             const svmlight::Options& options) {
-    return read_as(svmlight::in_file(descriptor, size), name, single, options);
+    return read_as(svmlight::in_file(descriptor, size), name, single, options, 0);
   });
-  m.def("svmlight_bytes",
-        [](Bytes bytes, const std::string& name, bool single, const svmlight::Options& options) {
-          const auto* data = reinterpret_cast<const char*>(bytes.data());
-          return read_as(svmlight::in_memory({data, bytes.size()}), name, single, options);
-        });
+  m.def(
+      "svmlight_bytes",
+      [](Bytes bytes, const std::string& name, bool single, const svmlight::Options& options,
+         std::int64_t lines_before) {
+        const auto* data = reinterpret_cast<const char*>(bytes.data());
+        return read_as(svmlight::in_memory({data, bytes.size()}), name, single, options,
+                       lines_before);
+      },
+      nb::arg("bytes"), nb::arg("name"), nb::arg("single"), nb::arg("options"),
+      nb::arg("lines_before") = 0);
 }
 
 }  // namespace shotgun

@@ -4,13 +4,14 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 
 #include "bindings/shared.hpp"
+#include "io/disk.hpp"
 #include "kernels/kernels.hpp"
-#include "loop/solve.hpp"
 #include "parallel/spectral.hpp"
 #include "problem/convert.hpp"
 
@@ -21,17 +22,7 @@ namespace {
 using namespace shotgun;
 
 template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Doubles = Vector<double>;
-template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-
-// A matrix that the core can read, and the arrays whose memory it reads.
-struct Design {
-  AnySource source;
-  std::vector<nb::object> keep_alive;
-  std::int64_t rows, cols;
-};
 
 std::span<const double> view(const std::optional<Doubles>& v) {
   return v ? std::span<const double>(v->data(), v->size()) : std::span<const double>();
@@ -54,6 +45,30 @@ Design csc(Vector<Index> starts, Vector<Index> rows, Vector<T> values, std::int6
           {nb::cast(starts), nb::cast(rows), nb::cast(values)},
           n,
           d};
+}
+
+// A tile as Python states it: its first column, then file, offset and checksum of its values (no
+// file where all are one) and of its rows.
+using TileStatement = std::tuple<Column, std::optional<std::string>, std::int64_t, std::uint64_t,
+                                 std::string, std::int64_t, std::uint64_t>;
+
+template <class T>
+Design on_disk(const std::vector<TileStatement>& stated, Vector<std::int64_t> starts,
+               std::int64_t n) {
+  std::vector<disk::Tile> tiles;
+  for (const auto& [first, values, values_offset, values_sum, rows, rows_offset, rows_sum] : stated)
+    tiles.push_back({first,
+                     values ? std::optional(disk::File(*values, values_offset)) : std::nullopt,
+                     disk::File(rows, rows_offset), values_sum, rows_sum});
+  std::vector<std::int64_t> all(starts.data(), starts.data() + starts.size());
+  const auto d = static_cast<std::int64_t>(all.size()) - 1;
+  return {std::make_unique<DiskSource<T>>(std::move(tiles), std::move(all), n), {}, n, d};
+}
+
+template <class T>
+std::uint64_t checksum(Vector<T> numbers, std::int64_t first) {
+  nb::gil_scoped_release nogil;
+  return disk::checksum(numbers.data(), static_cast<std::int64_t>(numbers.size()), first);
 }
 
 template <class Index>
@@ -144,6 +159,11 @@ auto guarded(Watch& watch, Body&& body) {
     return result;
   } catch (const Overflow&) {
     throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
+  } catch (const disk::Damaged& e) {
+    throw nb::value_error(e.what());
+  } catch (const std::system_error& e) {
+    PyErr_SetString(PyExc_OSError, e.what());
+    throw nb::python_error();
   } catch (const NotFinite& e) {
     throw nb::value_error(("A contains NaN or infinity, first seen at row " +
                            std::to_string(e.row) + ", column " + std::to_string(e.column))
@@ -197,6 +217,12 @@ NB_MODULE(_core, m) {
   nb::class_<Design>(m, "Design").def_ro("rows", &Design::rows).def_ro("cols", &Design::cols);
   bind_matrices<double>(m);
   bind_matrices<float>(m);
+  m.def("disk64", &on_disk<double>);
+  m.def("disk32", &on_disk<float>);
+  m.def("checksum", &checksum<std::int32_t>, nb::arg("numbers"), nb::arg("first") = 0);
+  m.def("checksum", &checksum<std::int64_t>, nb::arg("numbers"), nb::arg("first") = 0);
+  m.def("checksum", &checksum<float>, nb::arg("numbers"), nb::arg("first") = 0);
+  m.def("checksum", &checksum<double>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("structure", &structure<std::int32_t>);
   m.def("structure", &structure<std::int64_t>);
 
@@ -340,4 +366,5 @@ NB_MODULE(_core, m) {
   m.def("default_threads", &default_threads);
   m.def("instructions", [] { return kernels::active().name; });
   bind_io(m);
+  bind_study(m);
 }

@@ -1,4 +1,4 @@
-// What the files of the bindings share: arrays handed over to Python, and Ctrl-C.
+// What the files of the bindings share: arrays handed over to and by Python, and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,13 +8,25 @@
 #include <memory>
 #include <vector>
 
-#include "loop/watch.hpp"
+#include "loop/solve.hpp"
 
 namespace nb = nanobind;
 
 namespace shotgun {
 
 void bind_io(nb::module_& m);
+void bind_study(nb::module_& m);
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = Vector<double>;
+
+// A matrix that the core can read, and the arrays whose memory it reads.
+struct Design {
+  AnySource source;
+  std::vector<nb::object> keep_alive;
+  std::int64_t rows, cols;
+};
 
 template <class T>
 nb::object own(std::unique_ptr<T[]> values, std::size_t size) {

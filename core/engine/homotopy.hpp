@@ -132,23 +132,20 @@ class Homotopy {
       const double one = 1.0;
       for (std::size_t s = 0; s < some.size(); ++s)
         model.A.add_axpys(some.subspan(s, 1), &one, model.h, weighted[s].data(), {0, n});
-      const auto old = static_cast<std::int64_t>(gram_.size()),
-                 all = old + static_cast<std::int64_t>(some.size());
-      gram_.resize(at(all));
-      for (auto& row : gram_) row.resize(at(all));
+      const std::int64_t old = gram_.size(), all = old + static_cast<std::int64_t>(some.size());
+      while (gram_.size() < all) gram_.grow();
       const double work = static_cast<double>(all * n) * static_cast<double>(some.size());
       parallel_for(worthwhile_threads(threads_, work), (all + run - 1) / run, [&](std::int64_t b) {
-        const auto list = std::span<const std::int64_t>(columns_).subspan(
-            at(b * run), at(std::min(run, all - b * run)));
-        for (std::size_t s = 0; s < some.size(); ++s) {
+        for (std::int64_t r = std::max(old, b * run); r < all; ++r) {
+          const auto list = std::span<const std::int64_t>(columns_).subspan(
+              at(b * run), at(std::min(run, r + 1 - b * run)));
           double dots[run] = {};
-          model.A.add_dots(list, weighted[s].data(), dots, {0, n});
+          model.A.add_dots(list, weighted[at(r - old)].data(), dots, {0, n});
           for (std::size_t l = 0; l < list.size(); ++l)
-            gram_[at(b * run) + l][at(old) + s] = model.centre_product(some[s], list[l], dots[l]);
+            gram_.row(r)[at(b * run) + l] =
+                model.centre_product(some[at(r - old)], list[l], dots[l]);
         }
       });
-      for (std::int64_t r = old; r < all; ++r)
-        for (std::int64_t l = 0; l < old; ++l) gram_[at(r)][at(l)] = gram_[at(l)][at(r)];
     }
   }
 
@@ -169,8 +166,8 @@ class Homotopy {
   std::optional<Inverse::Term> insert(std::int64_t r) {
     std::vector<double> row(at(inverse_.slots()));
     for (std::int64_t l : here_)
-      if (weight_[at(l)].inside()) row[at(weight_[at(l)].slot)] = gram_[at(r)][at(l)];
-    const auto term = inverse_.insert(row, gram_[at(r)][at(r)] + weight_[at(r)].l2, threads_);
+      if (weight_[at(l)].inside()) row[at(weight_[at(l)].slot)] = gram_(r, l);
+    const auto term = inverse_.insert(row, gram_(r, r) + weight_[at(r)].l2, threads_);
     pull_.resize(at(inverse_.slots()));
     if (term) weight_[at(r)].slot = term->slot;
     return term;
@@ -178,29 +175,17 @@ class Homotopy {
 
   // The slopes of the weights, and of the gradients that belong to no weight in the support.
   void spread(std::span<const double> way) {
-    std::vector<double> x_slope(gram_.size());
-    std::vector<std::int64_t> outside;
+    std::vector<double> x_slope(at(gram_.size()));
+    std::vector<unsigned char> outside(at(gram_.size()));
     for (std::int64_t r : here_) {
       Weight& w = weight_[at(r)];
-      w.x_slope = w.inside() ? way[at(w.slot)] : 0.0;
-      x_slope[at(r)] = w.x_slope;
-      if (!w.inside()) outside.push_back(r);
+      w.x_slope = x_slope[at(r)] = w.inside() ? way[at(w.slot)] : 0.0;
+      outside[at(r)] = !w.inside();
     }
-    constexpr std::int64_t run = 32;
-    const auto count = static_cast<std::int64_t>(outside.size()),
-               size = static_cast<std::int64_t>(gram_.size());
-    const double work = static_cast<double>(count) * static_cast<double>(size);
-    parallel_for(worthwhile_threads(threads_, work), (count + run - 1) / run, [&](std::int64_t b) {
-      const double* rows[run];
-      double dots[run] = {};
-      const std::int64_t first = b * run, some = std::min(run, count - first);
-      for (std::int64_t i = 0; i < some; ++i) rows[i] = gram_[at(outside[at(first + i)])].data();
-      kernels::active_table<double>().dots(size, some, rows, x_slope.data(), dots);
-      for (std::int64_t i = 0; i < some; ++i) {
-        Weight& w = weight_[at(outside[at(first + i)])];
-        w.gradient_slope = dots[i] + w.fading;
-      }
-    });
+    const std::vector<double> slopes =
+        gram_.times(x_slope, [&](std::int64_t r) { return outside[at(r)]; }, threads_);
+    for (std::int64_t r : here_)
+      weight_[at(r)].gradient_slope = slopes[at(r)] + weight_[at(r)].fading;
   }
 
   // Where the piece ends: after `left` at the latest.
@@ -240,13 +225,13 @@ class Homotopy {
   }
 
   int threads_ = 1;
-  std::vector<std::int64_t> columns_;      // those seen so far, as places among the packed
-  std::vector<std::int64_t> place_;        // of the packed ones among those
-  std::vector<std::vector<double>> gram_;  // of the columns seen so far
-  std::vector<Weight> weight_;             // of each of them
-  std::vector<std::int64_t> here_;         // those that take part now
-  Inverse inverse_;                        // of the support's Gram matrix
-  std::vector<double> pull_;               // where the weights are drawn, by slot
+  std::vector<std::int64_t> columns_;  // those seen so far, as places among the packed
+  std::vector<std::int64_t> place_;    // of the packed ones among those
+  Symmetric gram_;                     // of the columns seen so far
+  std::vector<Weight> weight_;         // of each of them
+  std::vector<std::int64_t> here_;     // those that take part now
+  Inverse inverse_;                    // of the support's Gram matrix
+  std::vector<double> pull_;           // where the weights are drawn, by slot
 };
 
 }  // namespace shotgun

@@ -2,14 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <vector>
 
-#include "kernels/kernels.hpp"
-#include "parallel/threads.hpp"
+#include "engine/symmetric.hpp"
 
 namespace shotgun {
 
@@ -18,19 +13,11 @@ namespace shotgun {
 // throughout and waits for another to take it.
 class Inverse {
  public:
-  std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
+  std::int64_t slots() const { return settled_.size(); }
 
   // H v
   std::vector<double> times(std::span<const double> v, int threads) const {
-    std::vector<double> product(v.size());
-    constexpr std::int64_t run = 32;
-    const double work = static_cast<double>(slots()) * static_cast<double>(slots());
-    parallel_for(worthwhile_threads(threads, work), (slots() + run - 1) / run, [&](std::int64_t r) {
-      const double* some[run];
-      const std::int64_t first = r * run, count = std::min(run, slots() - first);
-      for (std::int64_t i = 0; i < count; ++i) some[i] = rows_[at(first + i)].data();
-      table_->dots(slots(), count, some, v.data(), product.data() + first);
-    });
+    std::vector<double> product = settled_.times(v, [](std::int64_t) { return true; }, threads);
     for (const Term& term : terms_) add(term, dot(term.w, v), product);
     return product;
   }
@@ -49,7 +36,7 @@ class Inverse {
     const double rest = diagonal - dot(w, row);  // what the other rows leave of it
     if (!(rest > 1e-11 * diagonal)) return std::nullopt;
     const std::int64_t slot = free_slot(threads);
-    w.resize(rows_.size());
+    w.resize(at(slots()));
     for (double& value : w) value = -value;
     w[at(slot)] = 1;
     return push({1 / rest, std::move(w), slot}, threads);
@@ -57,7 +44,8 @@ class Inverse {
 
   // The matrix loses the row in `slot`.
   Term erase(std::int64_t slot, int threads) {
-    std::vector<double> column = rows_[at(slot)];
+    std::vector<double> column(at(slots()));
+    for (std::int64_t i = 0; i < slots(); ++i) column[at(i)] = settled_(i, slot);
     for (const Term& term : terms_) add(term, term.w[at(slot)], column);
     const double diagonal = column[at(slot)];
     gone_.push_back(slot);
@@ -83,9 +71,8 @@ class Inverse {
       free_.pop_back();
       return slot;
     }
-    for (auto& row : rows_) row.push_back(0.0);
     for (Term& term : terms_) term.w.push_back(0.0);
-    rows_.emplace_back(rows_.size() + 1);
+    settled_.grow();
     return slots() - 1;
   }
 
@@ -97,25 +84,21 @@ class Inverse {
 
   // H0 takes over the terms; slots that are gone become zero, and free.
   void settle(int threads) {
-    const double* w[most];
-    for (std::size_t t = 0; t < terms_.size(); ++t) w[t] = terms_[t].w.data();
-    const double work = static_cast<double>(slots() * slots()) * static_cast<double>(terms_.size());
-    parallel_for(worthwhile_threads(threads, work), slots(), [&](std::int64_t i) {
-      double length[most];
-      for (std::size_t t = 0; t < terms_.size(); ++t)
-        length[t] = terms_[t].scale * terms_[t].w[at(i)];
-      double* row = rows_[at(i)].data();
-      table_->axpys(slots(), static_cast<std::int64_t>(terms_.size()), w, length, nullptr, row);
-      for (std::int64_t slot : gone_) row[slot] = 0;
-    });
-    for (std::int64_t slot : gone_) std::fill(rows_[at(slot)].begin(), rows_[at(slot)].end(), 0.0);
+    std::vector<const double*> w;
+    std::vector<double> scales;
+    for (const Term& term : terms_) {
+      w.push_back(term.w.data());
+      scales.push_back(term.scale);
+    }
+    settled_.add(scales, w, threads);
+    for (std::int64_t slot : gone_) settled_.clear(slot);
     free_.insert(free_.end(), gone_.begin(), gone_.end());
     gone_.clear();
     terms_.clear();
   }
 
   static constexpr std::size_t most = 32;
-  std::vector<std::vector<double>> rows_;  // of H0
+  Symmetric settled_;  // H0
   std::vector<Term> terms_;
   std::vector<std::int64_t> gone_, free_;
   const kernels::Table<double>* table_ = &kernels::active_table<double>();

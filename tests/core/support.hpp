@@ -13,6 +13,7 @@
 #include "problem/csc.hpp"
 #include "problem/dense.hpp"
 #include "problem/losses/losses.hpp"
+#include "problem/sparse_source.hpp"
 
 namespace testing {
 

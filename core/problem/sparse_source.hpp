@@ -1,0 +1,146 @@
+// Sparse columns as a whole, wherever they live: a home says where.
+#pragma once
+
+#include "problem/source.hpp"
+
+namespace shotgun {
+
+// Compressed columns as scipy keeps them, in memory.
+template <class T, class Index>
+class InMemory {
+ public:
+  using Columns = SparseColumns<T, Index>;
+  InMemory(const T* values, const Index* rows, const Index* starts, std::int64_t n, std::int64_t d)
+      : values_(values), indices_(rows), starts_(starts), rows_(n), cols_(d) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  std::int64_t nonzeros() const { return starts_[cols_]; }
+  std::int64_t size(Column j) const { return starts_[j + 1] - starts_[j]; }
+
+  // Calls visit(p, column which_p) for p in [first, last); every column, in order, where `which` is
+  // empty. What it sees lives as long as the call.
+  template <class Visit>
+  void each(std::span<const Column> which, std::int64_t first, std::int64_t last,
+            Visit&& visit) const {
+    for (auto p = first; p < last; ++p)
+      visit(p, column(which.empty() ? static_cast<Column>(p) : which[static_cast<std::size_t>(p)]));
+  }
+  // Of all columns: the pass that finds out what is wrong with them. Nothing is, in memory.
+  template <class Visit>
+  void survey(std::int64_t first, std::int64_t last, Visit&& visit) const {
+    each({}, first, last, visit);
+  }
+  void surveyed() const {}
+
+  void borrow(std::span<const Column> which, std::vector<Handle<Columns>>& out) const {
+    for (Column j : which) out.push_back(column(j));
+  }
+
+ private:
+  Handle<Columns> column(Column j) const {
+    return {values_ + starts_[j], indices_ + starts_[j], size(j)};
+  }
+
+  const T* values_;
+  const Index *indices_, *starts_;
+  std::int64_t rows_, cols_;
+};
+
+template <class Home>
+class SparseSource final : public Source<typename Home::Columns> {
+ public:
+  using C = typename Home::Columns;
+  template <class... Arguments>
+  explicit SparseSource(Arguments&&... arguments) : home_(std::forward<Arguments>(arguments)...) {}
+
+  std::int64_t rows() const override { return home_.rows(); }
+  std::int64_t cols() const override { return home_.cols(); }
+  double nonzeros() const override { return static_cast<double>(home_.nonzeros()); }
+
+  void scan(int threads, const double* v, std::span<const Column> which, double* out,
+            Watch& watch) const override {
+    const auto count = which.empty() ? cols() : static_cast<std::int64_t>(which.size());
+    const double work = nonzeros() * static_cast<double>(count) / static_cast<double>(cols());
+    for_columns(threads, count, work + 4.0 * static_cast<double>(count), watch,
+                [&](std::int64_t first, std::int64_t last) {
+                  home_.each(which, first, last, [&](std::int64_t p, const Handle<C>& a) {
+                    out[p] = sparse_dot(a.values, a.rows, a.size, v);
+                  });
+                  return 0.0;
+                });
+  }
+  double survey(int threads, const double* w, const double* v, double* squares, double* dots,
+                Watch& watch, const typename Source<C>::Tell& tell) const override {
+    const double total = for_columns(
+        threads, cols(), 2 * nonzeros() + 4.0 * static_cast<double>(cols()), watch,
+        [&](std::int64_t first, std::int64_t last) {
+          std::vector<double> sums(static_cast<std::size_t>(last - first));
+          home_.survey(first, last, [&](std::int64_t j, const Handle<C>& a) {
+            double s = 0, q = 0, c = 0;
+            for (std::int64_t p = 0; p < a.size; ++p) {
+              const double value = static_cast<double>(a.values[p]);
+              const double weighted = w ? w[a.rows[p]] * value : value;
+              s += weighted;
+              q += weighted * value;
+              c += value * v[a.rows[p]];
+            }
+            sums[static_cast<std::size_t>(j - first)] = s;
+            squares[j] = q == 0 && a.size > 0 ? Source<C>::tiny : q;
+            dots[j] = c;
+          });
+          return tell(static_cast<Column>(first), static_cast<Column>(last), sums.data());
+        });
+    if (!watch.stopped()) home_.surveyed();
+    return total;
+  }
+
+  void pack(int threads, std::span<const Column> which,
+            std::vector<Handle<Light<C>>>& out) override {
+    std::vector<Column> fresh;
+    for (Column j : which)
+      if (packed_.emplace(j, Handle<Light<C>>{}).second) fresh.push_back(j);
+    std::ranges::sort(fresh);
+    if (!fresh.empty()) copy(threads, fresh);
+    for (Column j : which) out.push_back(packed_.at(j));
+  }
+  void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
+    home_.borrow(which, out);
+  }
+
+ private:
+  // Light copies of the columns `fresh`, in one new piece.
+  void copy(int threads, std::span<const Column> fresh) {
+    std::vector<std::int64_t> starts{0};
+    for (Column j : fresh) starts.push_back(starts.back() + home_.size(j));
+    const auto total = static_cast<std::size_t>(starts.back());
+    Row* rows = rows_pieces_.emplace_back(total).data();
+    float* values = pieces_.emplace_back(total).data();
+    constexpr std::int64_t run = 64;
+    const auto count = static_cast<std::int64_t>(fresh.size());
+    parallel_for(worthwhile_threads(threads, static_cast<double>(total)), (count + run - 1) / run,
+                 [&](std::int64_t r) {
+                   home_.each(fresh, r * run, std::min(count, (r + 1) * run),
+                              [&](std::int64_t k, const Handle<C>& a) {
+                                const std::int64_t at = starts[static_cast<std::size_t>(k)];
+                                std::transform(a.rows, a.rows + a.size, rows + at,
+                                               [](auto i) { return static_cast<Row>(i); });
+                                std::transform(
+                                    a.values, a.values + a.size, values + at,
+                                    [](auto value) { return static_cast<float>(value); });
+                                packed_.find(fresh[static_cast<std::size_t>(k)])->second = {
+                                    values + at, rows + at, a.size};
+                              });
+                 });
+  }
+
+  Home home_;
+  std::deque<Memory<Row>> rows_pieces_;
+  std::deque<Memory<float>> pieces_;
+  std::unordered_map<Column, Handle<Light<C>>> packed_;
+};
+
+template <class T, class Index>
+using CscSource = SparseSource<InMemory<T, Index>>;
+
+}  // namespace shotgun

@@ -1,0 +1,402 @@
+"""A matrix on disk, larger than memory if need be: whole columns in tiles, as numpy's own files.
+
+::
+
+    matrix/
+      meta.json               shape, dtype, version, the tiles, checksums
+      y.npy, names.json       where there are targets and names of features
+      norms.npy, means.npy    of the columns
+      tiles/00000/data.npy    the values (absent where all are one)
+                  indices.npy the rows, int32
+                  indptr.npy  where each column begins, int64
+
+Fits read it as they read compressed columns in memory, to the same bits: scans from one end to the
+other, and of the columns that matter those alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+import shotgun._core as _core
+from shotgun.problem import check_count, check_vector
+
+Array: TypeAlias = npt.NDArray[Any]
+Name: TypeAlias = "str | os.PathLike[str]"
+
+FORMAT, VERSION = "shotgun matrix", 1
+TILE = 128 << 20  # bytes of a tile
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "float64": np.dtype(np.float64),
+    "float32": np.dtype(np.float32),
+}
+_MOST = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Columns [first, last), in a folder of their own."""
+
+    folder: Path
+    first: int
+    last: int
+    nnz: int
+    checksums: dict[str, int]  # of data (unless all are one), indices and indptr
+
+    @property
+    def binary(self) -> bool:
+        return "data" not in self.checksums
+
+    def file(self, name: str) -> str:
+        return str(self.folder / f"{name}.npy")
+
+    def array(self, name: str, dtype: npt.DTypeLike, size: int) -> Array:
+        """One of its arrays, mapped; its header is held against what the tile says."""
+        return _mapped(self.file(name), dtype, size)
+
+    def starts(self) -> Array:
+        """Where its columns begin."""
+        starts = np.array(self.array("indptr", np.int64, self.last - self.first + 1))
+        _verify(self.file("indptr"), starts, self.checksums["indptr"])
+        if starts[0] != 0 or starts[-1] != self.nnz or (np.diff(starts) < 0).any():
+            raise ValueError(f"{self.file('indptr')}: not the starts of {self.nnz} entries")
+        return starts
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix on disk: what `shotgun.solve`, `path` and the estimators take in place of A.
+
+    Attributes
+    ----------
+    path : Path
+    shape : (n, d)
+    dtype : float32 or float64
+    nnz : int
+    y : ndarray of shape (n,), or None
+    feature_names : list of str, or None
+    """
+
+    path: Path
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    tiles: tuple[Tile, ...] = field(repr=False)
+    y: Array | None = field(repr=False)
+    feature_names: list[str] | None = field(repr=False)
+
+    ndim = 2
+
+    def __post_init__(self) -> None:
+        self._starts  # noqa: B018 (what is wrong with them is said at once)
+
+    @property
+    def nnz(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def checksums(self) -> Array:
+        """Of all that it holds: what tells it from others."""
+        sums = [tile.checksums[name] for tile in self.tiles for name in sorted(tile.checksums)]
+        return np.array(sums, dtype=np.uint64)
+
+    @cached_property
+    def _starts(self) -> Array:
+        """Where every column begins among all entries, and where the last one ends."""
+        starts, before = [np.zeros(1, np.int64)], 0
+        for tile in self.tiles:
+            starts.append(before + tile.starts()[1:])
+            before += tile.nnz
+        return np.concatenate(starts)
+
+    def design(self) -> _core.Design:
+        """What the core reads."""
+        tiles = [
+            (
+                tile.first,
+                None if tile.binary else tile.file("data"),
+                0 if tile.binary else _offset(tile.file("data"), self.dtype, tile.nnz),
+                tile.checksums.get("data", 0),
+                tile.file("indices"),
+                _offset(tile.file("indices"), np.int32, tile.nnz),
+                tile.checksums["indices"],
+            )
+            for tile in self.tiles
+        ]
+        made = _core.disk32 if self.dtype == np.float32 else _core.disk64
+        return made(tiles, self._starts, self.shape[0])
+
+    def columns(self, which: Any) -> sp.csc_array:
+        """Some of the columns, in memory."""
+        which = np.arange(self.shape[1])[which]
+        parts = [
+            tile_columns(self, tile, which[(tile.first <= which) & (which < tile.last)])
+            for tile in self.tiles
+        ]
+        order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
+        gathered = sp.hstack([part for part in parts if part is not None], format="csc")
+        return sp.csc_array(gathered[:, order])
+
+    def to_memory(self) -> sp.csc_array:
+        """All of it."""
+        return self.columns(slice(None))
+
+    def __matmul__(self, x: Any) -> Array:
+        """A @ x, of which only the columns that x uses are read."""
+        x = np.asarray(x)
+        used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
+        if not used.size:
+            return np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
+        return np.asarray(self.columns(used) @ x[used])
+
+    def verify(self) -> None:
+        """Read everything, and raise ValueError where it is not what was written."""
+        for tile in self.tiles:
+            names = {"indices": np.dtype(np.int32)} | ({} if tile.binary else {"data": self.dtype})
+            for name, dtype in names.items():
+                _verify(tile.file(name), tile.array(name, dtype, tile.nnz), tile.checksums[name])
+
+
+def tile_columns(matrix: Matrix, tile: Tile, which: Array) -> sp.csc_array | None:
+    """Those of a tile's columns, in order."""
+    if not which.size:
+        return None
+    which = np.sort(which) - tile.first
+    starts = matrix._starts[tile.first : tile.last + 1] - matrix._starts[tile.first]
+    sizes = starts[which + 1] - starts[which]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    entries = np.repeat(starts[which] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    indices = tile.array("indices", np.int32, tile.nnz)[entries]
+    if indices.size and not 0 <= indices.min() <= indices.max() < matrix.shape[0]:
+        raise ValueError(f"{tile.file('indices')} is damaged: there is no such row")
+    if tile.binary:
+        data: Array = np.ones(len(entries), matrix.dtype)
+    else:
+        data = tile.array("data", matrix.dtype, tile.nnz)[entries]
+    return sp.csc_array((data, indices, indptr), shape=(matrix.shape[0], len(which)))
+
+
+def open(path: Name) -> Matrix:
+    """The matrix in a folder that `write` or `shotgun convert` made."""
+    folder = Path(path)
+    meta = _meta(folder / "meta.json")
+    n, d = meta["shape"]
+    tiles = tuple(
+        Tile(folder / "tiles" / f"{k:05d}", first, last, tile["nnz"], tile["checksums"])
+        for k, tile in enumerate(meta["tiles"])
+        for first, last in [tile["columns"]]
+    )
+    y = names = None
+    if "y" in meta["checksums"]:
+        y = np.array(_mapped(str(folder / "y.npy"), np.float64, n))
+        _verify(str(folder / "y.npy"), y, meta["checksums"]["y"])
+    if (folder / "names.json").exists():
+        names = json.loads((folder / "names.json").read_text())
+        if not isinstance(names, list) or len(names) != d:
+            raise ValueError(f"{folder / 'names.json'}: not the names of {d} features")
+    return Matrix(folder, (n, d), _DTYPES[meta["dtype"]], tiles, y, names)
+
+
+def _meta(file: Path) -> dict[str, Any]:
+    try:
+        meta = json.loads(file.read_text())
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{file}: not a matrix on disk") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{file}: not a matrix on disk: {error}") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ValueError(f"{file}: not a matrix on disk")
+    if meta.get("version") != VERSION:
+        raise ValueError(f"{file}: version {meta.get('version')!r}; this reads {VERSION}")
+    try:
+        _check_meta(meta)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file}: {error!r}") from None
+    return meta
+
+
+def _check_meta(meta: dict[str, Any]) -> None:
+    n, d = (check_count("shape", size, most=_MOST) for size in meta["shape"])
+    if meta["dtype"] not in _DTYPES:
+        raise ValueError(f"dtype {meta['dtype']!r}")
+    _check_sums(meta["checksums"], set(), {"y", "norms", "means"})
+    before = 0
+    for tile in meta["tiles"]:
+        first, last = (check_count("columns", j, least=0, most=d) for j in tile["columns"])
+        if first != before or last <= first:
+            raise ValueError(f"a tile of columns {first} to {last} after column {before}")
+        check_count("nnz", tile["nnz"], least=0, most=n * (last - first))
+        _check_sums(tile["checksums"], {"indices", "indptr"}, {"data"})
+        before = last
+    if before != d:
+        raise ValueError(f"tiles of {before} columns for a matrix of {d}")
+
+
+def _check_sums(sums: dict[str, Any], needed: set[str], allowed: set[str]) -> None:
+    if not needed <= set(sums) <= needed | allowed:
+        raise ValueError(f"checksums of {sorted(sums)}")
+    for name, value in sums.items():
+        check_count(name, value, least=0, most=2**64 - 1)
+
+
+def _mapped(file: str, dtype: npt.DTypeLike, size: int) -> Array:
+    """An array in a file of numpy's, which must be as large as it has to be."""
+    offset = _offset(file, dtype, size)
+    if not size:
+        return np.zeros(0, dtype)
+    return np.memmap(file, dtype, "r", offset, (size,))
+
+
+def _offset(file: str, dtype: npt.DTypeLike, size: int) -> int:
+    """Where the numbers begin, after numpy's header."""
+    with Path(file).open("rb") as opened:
+        try:
+            version = np.lib.format.read_magic(opened)
+            header = np.lib.format.read_array_header_1_0(opened) if version == (1, 0) else None
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+        found = None if header is None else (header[0], header[2])
+        if found != ((size,), np.dtype(dtype)):
+            raise ValueError(f"{file}: not {size} numbers of type {np.dtype(dtype)}")
+        offset = opened.tell()
+        if os.fstat(opened.fileno()).st_size != offset + size * np.dtype(dtype).itemsize:
+            raise ValueError(f"{file} is damaged: it does not end where it should")
+    return offset
+
+
+def _verify(file: str, numbers: Array, expected: int) -> None:
+    if checksum(numbers) != expected:
+        raise ValueError(f"{file} is damaged: it does not hold what was written")
+
+
+def checksum(numbers: Array) -> int:
+    """Of an array of int32, int64, float32 or float64; read in pieces."""
+    step = 1 << 20
+    parts = range(0, len(numbers), step)
+    sums = (_core.checksum(np.ascontiguousarray(numbers[at : at + step]), at) for at in parts)
+    return sum(sums) % 2**64
+
+
+def write(
+    A: Any,
+    path: Name,
+    y: Any = None,
+    *,
+    feature_names: list[str] | None = None,
+    tile_bytes: int = TILE,
+) -> Matrix:
+    """Write a matrix (dense or sparse, in memory) to the folder `path`, which must not exist.
+
+    It appears whole or not at all.
+    """
+    A = sp.csc_array(A)
+    if A.dtype not in _DTYPES.values():
+        A = A.astype(np.float32 if A.dtype == np.float16 else np.float64)
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    with writing(path) as writer:
+        for first, last in tile_bounds(np.diff(A.indptr), A.dtype.itemsize + 4, tile_bytes):
+            span = slice(A.indptr[first], A.indptr[last])
+            starts = A.indptr[first : last + 1].astype(np.int64) - A.indptr[first]
+            writer.tile(first, A.data[span], A.indices[span].astype(np.int32), starts, A.shape[0])
+        writer.finish(A.shape, A.dtype, y, feature_names)
+    return open(path)
+
+
+def tile_bounds(sizes: Array, entry_bytes: int, tile_bytes: int) -> list[tuple[int, int]]:
+    """Runs of columns, each as many as a tile holds, and one column at least."""
+    ends = np.cumsum(sizes.astype(np.int64) * entry_bytes + 8)
+    bounds, first, before = [], 0, 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(ends, before + tile_bytes, side="right")))
+        bounds.append((first, last))
+        first, before = last, int(ends[last - 1])
+    return bounds
+
+
+@dataclass
+class Writer:
+    """Writes a matrix into a folder that is not yet where it will be."""
+
+    folder: Path
+    tiles: dict[int, dict[str, Any]] = field(default_factory=dict)  # by first column
+    norms: dict[int, Array] = field(default_factory=dict)
+    means: dict[int, Array] = field(default_factory=dict)
+
+    def tile(self, first: int, data: Array, indices: Array, starts: Array, n: int) -> None:
+        """Columns from `first` on; the rows of each ascending."""
+        folder = self.folder / f"at{first}"
+        folder.mkdir()
+        if not np.isfinite(data).all():
+            j = first + int(np.searchsorted(starts, np.flatnonzero(~np.isfinite(data))[0], "right"))
+            raise ValueError(f"A contains NaN or infinity, first seen in column {j - 1}")
+        arrays = {"data": data, "indices": indices, "indptr": starts}
+        if (data == 1).all():
+            del arrays["data"]
+        for name, array in arrays.items():
+            np.save(folder / f"{name}.npy", array)
+        column = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        values = data.astype(np.float64, copy=False)
+        count = len(starts) - 1
+        self.norms[first] = np.sqrt(np.bincount(column, values**2, count))
+        self.means[first] = np.bincount(column, values, count) / n
+        sums = {name: checksum(array) for name, array in arrays.items()}
+        span = [first, first + count]
+        self.tiles[first] = {"columns": span, "nnz": len(indices), "checksums": sums}
+
+    def finish(
+        self, shape: tuple[int, int], dtype: Any, y: Any, feature_names: list[str] | None
+    ) -> None:
+        """The tiles under their names, and what is known of the whole."""
+        (self.folder / "tiles").mkdir()
+        order = sorted(self.tiles)
+        for k, first in enumerate(order):
+            (self.folder / f"at{first}").rename(self.folder / "tiles" / f"{k:05d}")
+        vectors = {
+            "norms": np.concatenate([self.norms[first] for first in order]),
+            "means": np.concatenate([self.means[first] for first in order]),
+        }
+        if y is not None:
+            vectors["y"] = check_vector("y", y, shape[0])
+        for name, vector in vectors.items():
+            np.save(self.folder / f"{name}.npy", vector)
+        if feature_names is not None:
+            if len(feature_names) != shape[1]:
+                raise ValueError(f"{len(feature_names)} feature names for {shape[1]} features")
+            (self.folder / "names.json").write_text(json.dumps(list(map(str, feature_names))))
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "shape": list(map(int, shape)),
+            "dtype": np.dtype(dtype).name,
+            "checksums": {name: checksum(vector) for name, vector in vectors.items()},
+            "tiles": [self.tiles[first] for first in order],
+        }
+        (self.folder / "meta.json").write_text(json.dumps(meta, indent=1))
+
+
+@contextmanager
+def writing(path: Name) -> Iterator[Writer]:
+    """A folder beside the one to be, which becomes that one where nothing went wrong."""
+    target = Path(path)
+    if target.exists():
+        raise FileExistsError(f"{target}: exists already")
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    part.mkdir(parents=True)
+    try:
+        yield Writer(part)
+        os.rename(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -1,0 +1,271 @@
+"""Row shards, larger than memory together, become a matrix on disk: count, bucket, sort.
+
+Each block of rows that fits into memory is turned into columns and laid aside (a run). The columns
+of a tile are then together in every run, one after the other: a tile is read from all of them in
+one piece each, and its rows ascend by themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shotgun._core as _core
+from shotgun import disk, io
+from shotgun.problem import Columns, check_threads
+
+MEMORY = 2 << 30  # bytes
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of a file, as columns; `end` is where the next block of the file begins."""
+
+    A: Any
+    y: Any
+    names: list[str] | None
+    end: int | None
+    lines: int = 0  # of the file, up to its end
+
+
+@dataclass(frozen=True)
+class Run:
+    """A block that has been laid aside."""
+
+    folder: Path
+    n: int
+    nnz: int
+
+    @classmethod
+    def of(cls, folder: Path) -> Run:
+        info = json.loads((folder / "info.json").read_text())
+        return cls(folder, info["n"], info["nnz"])
+
+    def array(self, name: str) -> Any:
+        return np.load(self.folder / f"{name}.npy", mmap_mode="r")
+
+
+def convert(
+    sources: Sequence[io.Name],
+    path: io.Name,
+    *,
+    target: Any = None,
+    format: str | None = None,
+    dtype: Any = np.float64,
+    zero_based: bool | None = None,
+    memory: int = MEMORY,
+    n_threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> disk.Matrix:
+    """Turn files of rows into a matrix on disk, in bounded memory.
+
+    Parameters
+    ----------
+    sources : list of paths
+        Of any format that :func:`shotgun.io.read` reads, of one number of features. svmlight files
+        may be of any size; of the other formats each file has to fit into memory.
+    path : path
+        The folder to be made. Beside it, `path`.partial keeps what has been read: after an
+        interruption the same call goes on from there.
+    target, format, dtype, zero_based, n_threads
+        As of :func:`shotgun.io.read`.
+    memory : int
+        Bytes to be used, about.
+    progress : callable, optional
+        Called with the number of bytes read so far and of all.
+
+    Returns
+    -------
+    shotgun.disk.Matrix
+    """
+    if Path(path).exists():
+        raise FileExistsError(f"{path}: exists already")
+    threads = check_threads(n_threads)
+    files = [os.fspath(source) for source in sources]
+    formats = {io.format_of(file, format) for file in files}
+    if len(formats) != 1:
+        raise ValueError(f"sources must be files of one format, not {', '.join(sorted(formats))}")
+    job = _Job(Path(f"{os.fspath(path)}.partial"), files, formats.pop(), memory)
+    how = {"target": target, "format": job.format, "dtype": np.dtype(dtype).name}
+    job.begin(how | {"zero_based": zero_based})
+    for k, source in enumerate(job.sources):
+        for block in job.blocks(k, source, how | {"n_threads": threads}):
+            job.lay_aside(k, block)
+            if progress is not None:
+                progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
+    made = job.merge(path, np.dtype(dtype), zero_based, threads)
+    shutil.rmtree(job.folder)
+    return made
+
+
+class _Job:
+    """A conversion, and the folder where it keeps what it has done."""
+
+    def __init__(self, folder: Path, sources: list[str], format: str, memory: int) -> None:
+        self.folder, self.sources, self.format, self.memory = folder, sources, format, memory
+        self.sizes = [os.stat(source).st_size for source in sources]
+        self.runs: list[Run] = []
+        self.names: list[str] | None = None
+
+    def begin(self, how: dict[str, Any]) -> None:
+        """Go on where the same job was interrupted, or start afresh."""
+        stamps = [[os.path.abspath(s), os.stat(s).st_mtime_ns] for s in self.sources]
+        statement = json.dumps([stamps, self.sizes, self.memory, how])
+        note = self.folder / "job.json"
+        if not note.exists() or note.read_text() != statement:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            note.write_text(statement)
+
+    def bytes_before(self, k: int) -> int:
+        return sum(self.sizes[:k])
+
+    def blocks(self, k: int, source: str, how: dict[str, Any]) -> Iterator[Block]:
+        """Those of file k that have not been laid aside yet."""
+        end, lines = 0, 0
+        for i in itertools.count():
+            folder = self._place(k, i)
+            if not folder.exists():
+                break
+            self.runs.append(Run.of(folder))
+            info = json.loads((folder / "info.json").read_text())
+            self.names, end, lines = info["names"], info["end"], info["lines"]
+            if end is None:
+                return
+        if self.format == "svmlight":
+            yield from svmlight_blocks(source, end, lines, self.memory // 8, how)
+        else:
+            data = io.read(source, light=False, **how)
+            yield Block(data.A, data.y, data.feature_names, None)
+
+    def _place(self, k: int, i: int) -> Path:
+        return self.folder / f"{k:05d}-{i:05d}"
+
+    def lay_aside(self, k: int, block: Block) -> None:
+        """The block as columns, in a folder of its own, which appears whole or not at all."""
+        import scipy.sparse as sp
+
+        A = sp.csc_array(block.A)
+        if block.names is not None and self.names is not None and block.names != self.names:
+            raise ValueError(f"{self.sources[k]}: other features than in {self.sources[0]}")
+        self.names = block.names
+        i = sum(run.folder.name.startswith(f"{k:05d}-") for run in self.runs)
+        folder, part = self._place(k, i), self.folder / "part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        starts = np.asarray(A.indptr, np.int64)
+        arrays = {"data": A.data, "indices": A.indices.astype(np.int32), "indptr": starts}
+        if block.y is not None:
+            arrays["y"] = block.y
+        for name, array in arrays.items():
+            np.save(part / f"{name}.npy", array)
+        info = {"n": A.shape[0], "nnz": A.nnz, "names": block.names}
+        (part / "info.json").write_text(json.dumps(info | {"end": block.end, "lines": block.lines}))
+        part.rename(folder)
+        self.runs.append(Run.of(folder))
+
+    def merge(
+        self, path: io.Name, dtype: np.dtype[Any], zero_based: bool | None, threads: int
+    ) -> disk.Matrix:
+        """All runs, tile by tile."""
+        d = max(len(run.array("indptr")) - 1 for run in self.runs)
+        if self.names is not None and any(len(r.array("indptr")) - 1 != d for r in self.runs):
+            raise ValueError("the files differ in their number of features")
+        sizes = np.zeros(d, np.int64)
+        for run in self.runs:
+            here = np.diff(run.array("indptr"))
+            sizes[: len(here)] += here
+        skip = self._first_index(sizes, zero_based)
+        tile_bytes = min(disk.TILE, self.memory // (8 * threads))
+        n = sum(run.n for run in self.runs)
+        with disk.writing(path) as writer, ThreadPoolExecutor(threads) as pool:
+            bounds = disk.tile_bounds(sizes[skip:], dtype.itemsize + 4, tile_bytes)
+
+            def tile(bound: tuple[int, int]) -> None:
+                first, last = bound
+                arrays = self._columns(first + skip, last + skip, sizes, dtype)
+                writer.tile(first, *arrays, n)
+
+            list(pool.map(tile, bounds))
+            writer.finish((n, d - skip), dtype, self._targets(), self.names)
+        return disk.open(path)
+
+    def _first_index(self, sizes: Any, zero_based: bool | None) -> int:
+        """svmlight is read as if its indices began with 0; whether they do is seen only now."""
+        if self.format != "svmlight":
+            return 0
+        if zero_based is False and sizes[0]:
+            raise ValueError(f"{self.sources[0]}: an index of 0, though zero_based is False")
+        return int(sizes[0] == 0 if zero_based is None else not zero_based)
+
+    def _columns(
+        self, first: int, last: int, sizes: Any, dtype: np.dtype[Any]
+    ) -> tuple[Any, Any, Any]:
+        """Columns [first, last) of all runs, one under the other."""
+        starts = np.concatenate([[0], np.cumsum(sizes[first:last])])
+        data, indices = np.empty(starts[-1], dtype), np.empty(starts[-1], np.int32)
+        free, row = starts[:-1].copy(), 0
+        for run in self.runs:
+            ends = np.asarray(run.array("indptr")[first : last + 1])
+            if len(ends) > 1:
+                here = np.diff(ends)
+                k = len(here)
+                to = np.repeat(free[:k] - (ends[:-1] - ends[0]), here) + np.arange(here.sum())
+                data[to] = run.array("data")[ends[0] : ends[-1]]
+                indices[to] = run.array("indices")[ends[0] : ends[-1]] + row
+                free[:k] += here
+            row += run.n
+        return data, indices, starts
+
+    def _targets(self) -> Any:
+        kept = [(run.folder / "y.npy").exists() for run in self.runs]
+        if not any(kept):
+            return None
+        return np.concatenate([run.array("y") for run in self.runs])
+
+
+def svmlight_blocks(
+    path: str, begin: int, lines: int, window: int, how: dict[str, Any]
+) -> Iterator[Block]:
+    """Whole lines of text, about `window` bytes at a time, from byte `begin` on."""
+    options = _core.SvmlightOptions()
+    options.zero_based, options.threads = True, how["n_threads"]
+    with io.open_file(path, "rb") as file:
+        pass_over(file, begin)
+        rest, end, last = b"", begin, False
+        while not last:
+            text = rest + file.read(window)
+            last = len(text) < len(rest) + window
+            cut = len(text) if last else text.rfind(b"\n") + 1
+            text, rest = text[:cut], text[cut:]
+            if not text:
+                continue
+            single = how["dtype"] == "float32"
+            found = _core.svmlight_bytes(
+                np.frombuffer(text, np.uint8), path, single, options, lines
+            )
+            if found["weights"] is not None:
+                raise ValueError(f"{path}: a matrix on disk does not keep weights of samples")
+            end += len(text)
+            lines += text.count(b"\n")
+            shape = (len(found["y"]), len(found["starts"]) - 1)
+            A = Columns(found["values"], found["rows"], found["starts"], shape).tocsc()
+            yield Block(A, found["y"], None, None if last else end, lines)
+
+
+def pass_over(file: Any, count: int) -> None:
+    """Past the first `count` bytes, of a file that may be compressed."""
+    if file.seekable():
+        file.seek(count)
+        return
+    while count > 0:
+        count -= len(file.read(min(count, 1 << 20)))

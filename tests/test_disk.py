@@ -1,0 +1,210 @@
+"""A matrix on disk: the same bits as in memory, and nothing that is not what was written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import shotgun
+from shotgun import disk
+
+N, D = 120, 300
+
+
+def make_matrix(dtype: Any = np.float64, density: float = 0.1) -> tuple[sp.csc_array, Any]:
+    random = np.random.default_rng(0)
+    A = sp.random_array((N, D), density=density, format="csc", dtype=np.float64, random_state=1)
+    A.data[:] = random.standard_normal(A.nnz)
+    y = A @ (random.standard_normal(D) * (random.random(D) < 0.1)) + random.standard_normal(N)
+    return A.astype(dtype), y
+
+
+def write(tmp_path: Path, A: Any, y: Any = None) -> disk.Matrix:
+    return disk.write(A, tmp_path / "matrix", y, tile_bytes=2000)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber", "poisson"])
+def test_a_fit_has_the_bits_of_one_in_memory(tmp_path: Path, dtype: Any, loss: str) -> None:
+    A, y = make_matrix(dtype)
+    B = write(tmp_path, A, y)
+    assert len(B.tiles) > 5
+    target = {"squared": y, "huber": y, "poisson": np.abs(y)}.get(loss, y > 0)
+    how: dict[str, Any] = {"loss": loss, "fit_intercept": True, "standardize": True}
+    lam = 0.1 * shotgun.lambda_max(A, target, **how)
+    assert lam == 0.1 * shotgun.lambda_max(B, target, **how)
+    in_memory = shotgun.solve(A, target, lam, **how)
+    on_disk = shotgun.solve(B, target, lam, n_threads=2, **how)
+    np.testing.assert_array_equal(on_disk.x, in_memory.x)
+    assert (on_disk.gap, on_disk.intercept) == (in_memory.gap, in_memory.intercept)
+
+
+def test_a_path_has_the_bits_of_one_in_memory(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    B = write(tmp_path, A)
+    np.testing.assert_array_equal(
+        shotgun.path(A, y, n_lams=10).X.toarray(), shotgun.path(B, y, n_lams=10).X.toarray()
+    )
+
+
+def test_estimators_and_cross_validation_take_it(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    B = write(tmp_path, A, y)
+    cv: Any = {"scoring": "neg_log_loss", "use_legacy_attributes": False}
+    for make, target in (
+        (lambda: shotgun.Lasso(0.05), y),
+        (lambda: shotgun.LassoCV(cv=3, alphas=5), y),
+        (lambda: shotgun.LogisticRegression(), y > 0),
+        (lambda: shotgun.LogisticRegressionCV(cv=3, Cs=[0.1, 1], **cv), y > 0),
+    ):
+        on_disk, in_memory = make().fit(B, target), make().fit(A, target)
+        np.testing.assert_array_equal(on_disk.coef_, in_memory.coef_)
+        np.testing.assert_allclose(on_disk.predict(B), in_memory.predict(A), rtol=1e-12)
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    A, y = make_matrix(np.float32)
+    names = [f"x{j}" for j in range(D)]
+    B = disk.write(A.tocsr(), tmp_path / "m", y, feature_names=names, tile_bytes=3000)
+    assert (B.shape, B.dtype, B.nnz, B.feature_names) == (A.shape, A.dtype, A.nnz, names)
+    np.testing.assert_array_equal(B.y, y)
+    np.testing.assert_array_equal(B.to_memory().toarray(), A.toarray())
+    which = [250, 3, 299, 4, 3]
+    np.testing.assert_array_equal(B.columns(which).toarray(), A[:, which].toarray())
+    x = np.random.default_rng(3).standard_normal((D, 2)) * (np.arange(D) % 7 == 0)[:, None]
+    np.testing.assert_allclose(B @ x, A @ x, rtol=1e-6)
+    norms, means = (np.load(tmp_path / "m" / f"{name}.npy") for name in ("norms", "means"))
+    np.testing.assert_allclose(norms, sp.linalg.norm(A.astype(float), axis=0))
+    np.testing.assert_allclose(means, A.astype(float).mean(axis=0))
+    B.verify()
+
+
+def test_columns_of_ones_keep_no_values(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    A.data[:] = 1
+    B = write(tmp_path, A)
+    assert not list((tmp_path / "matrix").rglob("data.npy"))
+    np.testing.assert_array_equal(shotgun.solve(B, y, 1.0).x, shotgun.solve(A, y, 1.0).x)
+
+
+@pytest.mark.parametrize("A", [np.eye(5), np.zeros((4, 3)), np.asfortranarray(np.ones((3, 2)))])
+def test_dense_and_empty_columns_are_written(tmp_path: Path, A: Any) -> None:
+    np.testing.assert_array_equal(disk.write(A, tmp_path / "m").to_memory().toarray(), A)
+
+
+def test_nothing_appears_where_writing_fails(tmp_path: Path, monkeypatch: Any) -> None:
+    A, y = make_matrix()
+    with pytest.raises(ValueError, match=r"y must have shape \(120,\)"):
+        write(tmp_path, A, y[:5])
+    A.data[A.indptr[7]] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinity, first seen in column 7"):
+        write(tmp_path, A)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path, np.eye(3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
+    write(tmp_path, np.eye(3))
+    with pytest.raises(FileExistsError, match="exists already"):
+        write(tmp_path, np.eye(4))
+    assert disk.open(tmp_path / "matrix").shape == (3, 3)
+
+
+def damage(file: Path, at: int, what: bytes) -> None:
+    content = bytearray(file.read_bytes())
+    content[at : at + len(what)] = what
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
+def test_a_flipped_bit_is_found_and_its_file_named(tmp_path: Path, name: str) -> None:
+    A, y = make_matrix()
+    write(tmp_path, A)
+    file = tmp_path / "matrix" / "tiles" / "00002" / f"{name}.npy"
+    last = file.read_bytes()[-3]
+    damage(file, file.stat().st_size - 3, bytes([last ^ 1]))
+    with pytest.raises(ValueError, match=rf"00002.{name}\.npy is damaged"):
+        shotgun.solve(disk.open(tmp_path / "matrix"), y, 1.0)
+    if name != "indptr":
+        with pytest.raises(ValueError, match=rf"{name}\.npy is damaged"):
+            disk.open(tmp_path / "matrix").verify()
+
+
+@pytest.mark.parametrize("name", ["data", "indices", "indptr", "y"])
+def test_a_truncated_or_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    A, y = make_matrix()
+    write(tmp_path, A, y)
+    folder = tmp_path / "matrix"
+    file = folder / "y.npy" if name == "y" else folder / "tiles" / "00001" / f"{name}.npy"
+    content = file.read_bytes()
+    for damaged in (content[:-1], content[:10], b"", content + b"0"):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"{name}\.npy"):
+            shotgun.solve(disk.open(folder), y, 1.0)
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match=rf"{name}\.npy"):
+        shotgun.solve(disk.open(folder), y, 1.0)
+
+
+def test_a_tile_that_vanishes_after_opening_is_named(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    B = write(tmp_path, A)
+    shutil.rmtree(tmp_path / "matrix" / "tiles" / "00003")
+    with pytest.raises(OSError, match="00003"):
+        shotgun.solve(B, y, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "not a matrix on disk"),
+        ({"version": 2}, "version 2"),
+        ({"shape": [N, D, 1]}, "meta.json"),
+        ({"shape": [-1, D]}, "shape"),
+        ({"dtype": "object"}, "dtype"),
+        ({"tiles": []}, "tiles of 0 columns"),
+        ({"tiles": [{"columns": [0, D], "nnz": 10**12, "checksums": {}}]}, "nnz"),
+        ({"checksums": {"../y": 1}}, "checksums"),
+    ],
+)
+def test_a_lying_description_is_refused(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    A, _ = make_matrix()
+    write(tmp_path, A)
+    file = tmp_path / "matrix" / "meta.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(ValueError, match=message):
+        disk.open(tmp_path / "matrix")
+    file.write_text("{")
+    with pytest.raises(ValueError, match="not a matrix on disk"):
+        disk.open(tmp_path / "matrix")
+
+
+def test_a_row_that_does_not_exist_is_never_read(tmp_path: Path) -> None:
+    """Even where the checksum says that it was written so."""
+    A, y = make_matrix()
+    write(tmp_path, A)
+    meta = tmp_path / "matrix" / "meta.json"
+    stated = json.loads(meta.read_text())
+    indices = np.load(tmp_path / "matrix" / "tiles" / "00000" / "indices.npy")
+    indices[0] = 2**31 - 1
+    np.save(tmp_path / "matrix" / "tiles" / "00000" / "indices.npy", indices)
+    stated["tiles"][0]["checksums"]["indices"] = disk.checksum(indices)
+    meta.write_text(json.dumps(stated))
+    with pytest.raises(ValueError, match=r"indices\.npy is damaged"):
+        shotgun.solve(disk.open(tmp_path / "matrix"), y, 1.0)
+    with pytest.raises(ValueError, match="no such row"):
+        disk.open(tmp_path / "matrix").to_memory()
