@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from families import FAMILIES
 from scipy.special import expit, logit
 
 REAL = (
@@ -96,6 +95,8 @@ class Row:
         return self.source in REAL + CLASSES
 
     def build(self) -> Problem:
+        from families import FAMILIES  # here, since a peer's environment has no shotgun
+
         A, y = real_data(self.source) if self.real else FAMILIES[self.source]()
         largest = lambda_max(A, y, self.intercept, self.loss)
         lams = grid(largest) if self.path else np.array([self.lam or largest / self.ratio])

@@ -44,6 +44,19 @@ class Watch:
         self._since = time.perf_counter()
         return value <= self.target or self._ran >= self.limit
 
+    def note(self, seconds: float, value: float) -> bool:
+        """As calling it, for a solver that knows its objective and its seconds itself."""
+        self.marks.append(Mark(seconds, value, {}))
+        return value <= self.target or seconds >= self.limit
+
     def overdue(self) -> bool:
         """Whether the time is over, for a solver in the middle of something long."""
-        return self._ran + time.perf_counter() - self._since >= self.limit
+        return self.left() <= 0
+
+    def left(self) -> float:
+        """Seconds until then."""
+        return max(0.0, self.limit - self._ran - (time.perf_counter() - self._since))
+
+    def restart(self) -> None:
+        """Set the clock back, for a solver that shows nothing before its end and so runs again."""
+        self._ran, self._since = 0.0, time.perf_counter()

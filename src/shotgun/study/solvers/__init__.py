@@ -1,1 +1,46 @@
-"""The competitors of the paper's study, each from its published algorithm, one file each."""
+"""The competitors of the paper's study, each from its published algorithm, one file each.
+
+Each file defines solve(A, y, lam, watch, *, ...) -> x, which minimises the paper's
+F(x) = 1/2 ||Ax - y||^2 + lam ||x||_1 (Hard_l0: the first term, over s-sparse x) for A an array, a
+scipy sparse matrix or a scipy LinearOperator, and shows its iterates to the watch. Keywords are the
+published parameters with their published values.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from shotgun.problem import check_choice
+from shotgun.study.watch import Vector
+
+# name in the paper -> file
+LASSO = {
+    "L1_LS": "l1_ls",
+    "FPC_AS": "fpc_as",
+    "GPSR_BB": "gpsr_bb",
+    "SpaRSA": "sparsa",
+    "Hard_l0": "hard_l0",
+    "GLMNET": "glmnet",
+    "LARS": "lars",
+}
+
+# what takes away each one's own idea of the end, so that the watch decides; GLMNET cannot be
+# watched, and is asked for what reaches a relative suboptimality of 1e-4 nearly everywhere
+ENDLESS: dict[str, dict[str, Any]] = {
+    "L1_LS": {"reltol": 1e-12, "max_iter": 10**9},
+    "FPC_AS": {"gtol": 0.0, "max_iter": 10**9},
+    "GPSR_BB": {"tol": 0.0, "max_iter": 10**9},
+    "SpaRSA": {"tol": 0.0, "max_iter": 10**9},
+    "Hard_l0": {"max_iter": 10**9},
+    "GLMNET": {"tol": 1e-9, "max_iter": 10**9},
+    "LARS": {},
+}
+
+
+def solver(name: str) -> Callable[..., Vector]:
+    """The `solve` of a competitor, imported when asked for."""
+    file = LASSO[check_choice("solver", name, tuple(LASSO))]
+    solve: Callable[..., Vector] = importlib.import_module(f"{__name__}.{file}").solve
+    return solve

@@ -1,0 +1,119 @@
+"""Fig. 3: seconds of every solver against those of Shotgun, by category."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels
+from shotgun.study.problems import Category, find
+from shotgun.study.runs import DONE, MISSING, Results
+
+OURS = "Shotgun (P = 8)"
+LASSO = [c for c in Category if c is not Category.LOGISTIC]
+
+
+class Race(NamedTuple):
+    """One solver on one problem; `seconds` is None where it did not get there."""
+
+    problem: str
+    category: Category
+    d: int
+    lam: float
+    solver: str
+    seconds: float | None
+    limit: float
+    why: str
+
+
+def races(results: Results) -> list[Race]:
+    """Those of the Lasso, in their usual form."""
+    found = []
+    for result in results.of("race"):
+        told, line = result.job.params, find(result.job.params["problem"])
+        if "how" in told or result.status == MISSING:
+            continue
+        seconds = result.value.get("seconds") if result.status == DONE else None
+        why = result.why
+        if seconds is None and not why:
+            far = result.value.get("suboptimality")
+            why = "no iterate" if far is None else f"at {far:.1e} when it ended"
+        found.append(
+            Race(
+                line.name,
+                line.category,
+                line.d,
+                told["lam"],
+                told["solver"],
+                seconds,
+                result.job.limit,
+                why,
+            )
+        )
+    return found
+
+
+def draw(results: Results, against: str = OURS) -> Any:
+    """Four panels; above the diagonal Shotgun was faster. At the top are those that failed, at the
+    right those where Shotgun did."""
+    found = races(results)
+    figure, axes = panels(2, rows=2, width=5.4, height=4.6)
+    shown: dict[str, Any] = {}
+    for ax, category in zip(axes.flat, LASSO, strict=True):
+        here = [race for race in found if race.category is category]
+        shown |= _panel(ax, here, against)
+        ax.set_title(f"{category}\n{star_range(results, category)}", fontsize="medium")
+        ax.set_xlabel(f"{against}, seconds")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("other solver, seconds")
+    if shown:
+        handles, order = list(shown.values()), list(shown)
+        figure.legend(handles, order, loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def _panel(ax: Any, races: list[Race], against: str) -> dict[str, Any]:
+    base = {(r.problem, r.lam): r.seconds for r in races if r.solver == against}
+    others = [r for r in races if r.solver != against and (r.problem, r.lam) in base]
+    if not others:
+        empty(ax, "not run")
+        return {}
+    limit = max(r.limit for r in others)
+    times = [s for s in (*base.values(), *(r.seconds for r in others)) if s is not None]
+    low, top = 0.5 * min([limit, *times]), 3 * max([limit, *times])
+    for race in others:
+        colour, marker = MARKERS[race.solver]
+        ax.plot(
+            base[race.problem, race.lam] or top,
+            race.seconds or top,
+            marker,
+            markersize=7,
+            color=colour,
+            markerfacecolor=colour if race.seconds else "none",
+            alpha=0.8,
+            clip_on=False,
+        )
+    ax.plot([low, top], [low, top], color="0.35", linewidth=1)
+    ax.axhline(limit, color="0.35", linestyle=":", linewidth=1)
+    ax.text(low, 1.15 * limit, " hollow: did not get there", color="0.35", fontsize="small")
+    ax.set(xscale="log", yscale="log", xlim=(low, top), ylim=(low, top))
+    ax.minorticks_off()
+    ax.grid(**GRID)
+    return {race.solver: _handle(ax, race.solver) for race in others}
+
+
+def _handle(ax: Any, solver: str) -> Any:
+    """What stands for a solver in the legend."""
+    colour, marker = MARKERS[solver]
+    return ax.plot([], [], marker, color=colour, markersize=7, alpha=0.8)[0]
+
+
+def star_range(results: Results, category: Category) -> str:
+    """P* of a category, as under the paper's panels."""
+    stars = [
+        r.value["ideal_p"]
+        for r in results.of("facts").done()
+        if find(r.job.params["problem"]).category is category
+    ]
+    if not stars:
+        return "P* not known"
+    return f"P* in [{min(stars)}, {max(stars)}], mean {sum(stars) / len(stars):.0f}"

@@ -1,0 +1,78 @@
+"""Fig. 5: speed-ups in time with threads, and in iterations with P."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shotgun.study.figures.canvas import GRID, empty, panels
+from shotgun.study.problems import find
+from shotgun.study.runs import Results
+
+TITLES = {"squared": "Shotgun Lasso", "logistic": "Shotgun CDN"}
+
+
+class SpeedUp(NamedTuple):
+    """Of a problem at one lam: by threads or by P."""
+
+    problem: str
+    loss: str
+    star: int
+    gain: dict[int, float]
+
+
+def gains(results: Results, kind: str, by: str, value: str) -> list[SpeedUp]:
+    """What 1 took over what more took; `kind` is "speed" or "iterations"."""
+    found: dict[tuple[str, float, str], dict[int, float]] = {}
+    for result in results.of(kind).done():
+        told = result.job.params
+        if result.value[value] and told["engine"] != "shooting_cdn":
+            key = (told["problem"], told["lam"], told["engine"])
+            found.setdefault(key, {})[told[by]] = result.value[value]
+    speedups = []
+    for (problem, _, _), took in found.items():
+        facts = results.of("facts", problem=problem).done()
+        if 1 in took and len(took) > 1 and facts:
+            gain = {count: took[1] / took[count] for count in sorted(took)}
+            star = facts[0].value["ideal_p"]
+            speedups.append(SpeedUp(problem, find(problem).loss, star, gain))
+    return speedups
+
+
+def in_time(results: Results) -> list[SpeedUp]:
+    return gains(results, "speed", "n_threads", "seconds")
+
+
+def in_iterations(results: Results) -> list[SpeedUp]:
+    return gains(results, "iterations", "P", "T")
+
+
+def draw(results: Results) -> Any:
+    """Time and iterations of the Lasso, then of logistic regression."""
+    figure, axes = panels(2, rows=2, width=5.4)
+    for (left, right), loss in zip(axes, TITLES, strict=True):
+        time = [s for s in in_time(results) if s.loss == loss]
+        steps = [s for s in in_iterations(results) if s.loss == loss]
+        _panel(left, time, "threads", f"{TITLES[loss]}: time")
+        _panel(right, steps, "P", f"{TITLES[loss]}: iterations")
+    return figure
+
+
+def _panel(ax: Any, speedups: list[SpeedUp], by: str, title: str) -> None:
+    ax.set_title(title)
+    if not speedups:
+        empty(ax, "not run")
+        return
+    most = max(max(s.gain) for s in speedups)
+    counts = [2**k for k in range(most.bit_length()) if 2**k <= most]
+    ax.plot([1, most], [1, most], ":", color="0.35", label="linear")
+    for s in sorted(speedups, key=lambda s: s.star):
+        label = f"{s.problem}, P* = {s.star}"
+        ax.plot(list(s.gain), list(s.gain.values()), marker="o", markersize=4, label=label)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log", base=2)
+    ax.set_xticks(counts, labels=[str(c) for c in counts])
+    ax.set_yticks(counts, labels=[str(c) for c in counts])
+    ax.minorticks_off()
+    ax.set(xlabel=by, ylabel="speed-up")
+    ax.grid(**GRID)
+    ax.legend(frameon=False, fontsize="x-small")

@@ -1,0 +1,209 @@
+"""Verdicts: computed from results, so that made-up results bring them out either way."""
+
+from __future__ import annotations
+
+import pytest
+
+from shotgun.study import claims
+from shotgun.study.claims import CLAIMS, verdicts
+from shotgun.study.runs import DONE, OVER, Job, Result, Results
+
+
+def result(kind, value, limit=60.0, status=DONE, **params):
+    return Result(Job(kind, params, limit), status, 1.0, value)
+
+
+def facts(problem, **value):
+    return result(
+        "facts", {"ideal_p": 100, "rho": 5.0, "rho_seconds": 0.01} | value, problem=problem
+    )
+
+
+def race(solver, seconds, problem="bigrams_100k", lam=0.5, **more):
+    value = {"seconds": seconds, "suboptimality": 1e-5}
+    return result("race", value, solver=solver, problem=problem, lam=lam, **more)
+
+
+def simulated(T, P, problem="mug32_singlepixcam", **more):
+    return result("simulate", {"T": T}, problem=problem, lam=0.025, P=P, best=1.0, **more)
+
+
+def curve(solver, far, marks=((0.1, 2.0), (1.0, 1.5)), problem="rcv1_classes", **more):
+    value = {"suboptimality": far, "marks": [list(mark) for mark in marks], "extras": []}
+    return result("curve", value, solver=solver, problem=problem, lam=1.0, best=1.0, **more)
+
+
+def speed(kind, by, gains, problem="signs_2048"):
+    value = "seconds" if kind == "speed" else "T"
+    return [
+        result(kind, {value: 100.0 / gain}, problem=problem, lam=0.5, engine="bundle", **{by: k})
+        for k, gain in gains.items()
+    ]
+
+
+CAMERA = {"problem": "china32_01"}
+STAR = 158
+CASES = {
+    claims.printed_rho: (
+        [facts("ball64_singlepixcam", rho=2047.816), facts("mug32_singlepixcam", rho=6.49669)],
+        [facts("ball64_singlepixcam", rho=2047.816), facts("mug32_singlepixcam", rho=6.51)],
+    ),
+    claims.linear_up_to_star: (
+        [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(800, 8)],
+        [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(4000, 8)],
+    ),
+    claims.diverges_beyond: (
+        [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(None, 400)],
+        [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(40, 900)],
+    ),
+    claims.step_of_one_over_p: (
+        [simulated(800, 8), simulated(6000, 8, step=0.125)],
+        [simulated(800, 8), simulated(900, 8, step=0.125)],
+    ),
+    claims.rho_is_cheap: (
+        [facts("bigrams_100k", rho_seconds=0.01), race("Shooting", 1.0)],
+        [facts("bigrams_100k", rho_seconds=0.5), race("Shooting", 1.0)],
+    ),
+    claims.warm_starts: (
+        [race("Shooting", 1.0), race("Shooting", 3.0, how={"factor": 0.0})],
+        [race("Shooting", 1.0), race("Shooting", 0.9, how={"factor": 0.0})],
+    ),
+    claims.plain_leads: (
+        [race("Shotgun (P = 8)", 1.0), race("L1_LS", 9.0), race("SpaRSA", None)],
+        [race("Shotgun (P = 8)", 1.0), race("L1_LS", 0.5), race("SpaRSA", None)],
+    ),
+    claims.shipped_leads: (
+        [race("Shotgun", 1.0), race("L1_LS", 9.0)],
+        [race("Shotgun", None), race("L1_LS", 9.0)],
+    ),
+    claims.faster_on_most: (
+        [race("Shotgun (P = 8)", 1.0), race("L1_LS", 9.0)],
+        [race("Shotgun (P = 8)", 1.0), race("L1_LS", 0.9)],
+    ),
+    claims.most_fail: (
+        [race("L1_LS", None), race("SpaRSA", 1.0), race("FPC_AS", None)],
+        [race("L1_LS", 1.0), race("SpaRSA", 1.0), race("FPC_AS", None)],
+    ),
+    claims.largest: (
+        [race(s, t, "bigrams_5.8m") for s, t in (("Shooting", 490), ("Shotgun (P = 8)", 190))],
+        [race(s, t, "bigrams_5.8m") for s, t in (("Shooting", 200), ("Shotgun (P = 8)", 190))],
+    ),
+    claims.camera_converges: (
+        [facts("china32_01", ideal_p=3), race("Shotgun (P = 8)", 1.0, **CAMERA)],
+        [facts("china32_01", ideal_p=3), race("Shotgun (P = 8)", None, **CAMERA)],
+    ),
+    claims.camera_slower: (
+        [
+            facts("china32_01", ideal_p=3),
+            race("Shotgun (P = 8)", 2.0, **CAMERA),
+            race("Shooting", 1.0, **CAMERA),
+        ],
+        [
+            facts("china32_01", ideal_p=3),
+            race("Shotgun (P = 8)", 0.5, **CAMERA),
+            race("Shooting", 1.0, **CAMERA),
+        ],
+    ),
+    claims.robust: (
+        [race("L1_LS", 1.0), race("SpaRSA", None)],
+        [race("L1_LS", None), race("SpaRSA", 1.0)],
+    ),
+    claims.cdn_beats_fixed: (
+        [
+            simulated(9000, 1, "news_small", runs=1, epochs=100.0),
+            result(
+                "iterations", {"T": 100}, problem="news_small", lam=0.025, engine="shooting_cdn"
+            ),
+        ],
+        [
+            simulated(900, 1, "news_small", runs=1, epochs=100.0),
+            result(
+                "iterations", {"T": 700}, problem="news_small", lam=0.025, engine="shooting_cdn"
+            ),
+        ],
+    ),
+    claims.constant_rates: (
+        [curve("SGD", 1e-2), curve("SGD", 1e-1, how={"decay": True})],
+        [curve("SGD", 1e-1), curve("SGD", 1e-2, how={"decay": True})],
+    ),
+    claims.parallel_sgd: (
+        [curve("SGD", 1e-2), curve("Parallel SGD", 1.2e-2)],
+        [curve("SGD", 1e-2), curve("Parallel SGD", 1e-1)],
+    ),
+    claims.smidas: (
+        [
+            result("updates", {"seconds_per_update": 1e-6}, solver="SGD"),
+            result("updates", {"seconds_per_update": 1.2e-5}, solver="SMIDAS"),
+        ],
+        [
+            result("updates", {"seconds_per_update": 1e-6}, solver="SGD"),
+            result("updates", {"seconds_per_update": 2e-6}, solver="SMIDAS"),
+        ],
+    ),
+    claims.wide_regime: (
+        [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-6)],
+        [curve("SGD", 1e-2), curve("Shotgun CDN", 8e-3)],
+    ),
+    claims.tall_regime: (
+        [
+            curve("SGD", 1e-2, ((0.1, 1.2), (9.0, 1.1)), "zeta_small"),
+            curve("Shotgun CDN", 1e-6, ((0.1, 3.0), (9.0, 1.0)), "zeta_small"),
+        ],
+        [
+            curve("SGD", 1e-2, ((0.1, 3.2), (9.0, 1.1)), "zeta_small"),
+            curve("Shotgun CDN", 1e-6, ((0.1, 1.0), (9.0, 1.0)), "zeta_small"),
+        ],
+    ),
+    claims.hybrid: (
+        [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-3), curve("SGD + Shotgun", 1e-4)],
+        [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-3), curve("SGD + Shotgun", 1e-1)],
+    ),
+    claims.iterations_at_8: (
+        [facts("signs_2048"), *speed("iterations", "P", {1: 1.0, 8: 7.9})],
+        [facts("signs_2048"), *speed("iterations", "P", {1: 1.0, 8: 4.0})],
+    ),
+    claims.time_is_less: (
+        [
+            facts("signs_2048"),
+            *speed("iterations", "P", {1: 1.0, 2: 2.0}),
+            *speed("speed", "n_threads", {1: 1.0, 2: 1.4}),
+        ],
+        [
+            facts("signs_2048"),
+            *speed("iterations", "P", {1: 1.0, 2: 1.2}),
+            *speed("speed", "n_threads", {1: 1.0, 2: 1.9}),
+        ],
+    ),
+}
+
+
+def test_every_claim_is_tried_both_ways():
+    assert {c.judge for c in CLAIMS} == set(CASES)
+
+
+@pytest.mark.parametrize("judge", CASES, ids=lambda judge: judge.__name__)
+def test_a_claim_holds_by_results_that_bear_it_out_and_not_by_others(judge):
+    good, bad = CASES[judge]
+    assert judge(Results(good)).held is True
+    finding = judge(Results(bad))
+    assert finding.held is False
+    assert finding.measured
+
+
+def test_without_results_nothing_is_said_to_hold():
+    for verdict in verdicts(Results()):
+        assert verdict.word == "not run"
+        assert verdict.finding.reason
+
+
+def test_runs_over_their_limit_count_as_not_there():
+    over = result("race", {}, status=OVER, solver="LARS", problem="bigrams_100k", lam=0.5)
+    finding = claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), over]))
+    assert finding.held is True
+
+
+def test_a_package_that_is_missing_is_no_defeat_of_its_solver():
+    gone = result(
+        "race", {}, status="not installed", solver="GLMNET", problem="bigrams_100k", lam=0.5
+    )
+    assert claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), gone])).held is None

@@ -1,0 +1,69 @@
+"""Figures: drawn from results alone, empty ones included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shotgun.study.figures import FIGURES, contours, save
+from shotgun.study.figures.speedups import in_iterations
+from shotgun.study.figures.theory import curves
+from shotgun.study.runs import Results
+
+from .test_claims import curve, facts, race, simulated, speed
+
+MEMORY = {
+    "seconds_per_update": {"as it is": 9e-8, "no atomics": 5e-8, "no writes": 4e-8},
+    "bytes_per_update": 900.0,
+    "operations_per_update": 150.0,
+    "bandwidth": 2e10,
+    "peak": 4e10,
+}
+
+
+def some_results():
+    from .test_claims import result
+
+    return Results(
+        [
+            *(facts(name) for name in ("mug32_singlepixcam", "bigrams_100k", "signs_2048")),
+            *(simulated(T, P) for P, T in ((1, 6300), (8, 800), (158, 52), (700, None))),
+            *(race(s, t) for s, t in (("Shotgun (P = 8)", 1.0), ("Shooting", 2.0), ("LARS", None))),
+            *(curve(s, 1e-2) for s in ("SGD", "Shotgun CDN")),
+            *speed("iterations", "P", {1: 1.0, 2: 2.0, 8: 7.9}),
+            *speed("speed", "n_threads", {1: 1.0, 2: 1.4}),
+            result("memory", MEMORY),
+        ]
+    )
+
+
+@pytest.mark.parametrize("number", FIGURES)
+@pytest.mark.parametrize("results", [Results(), some_results()], ids=["empty", "some"])
+def test_a_figure_is_drawn_and_saved_as_picture_and_as_vectors(number, results, tmp_path):
+    name, draw = FIGURES[number]
+    save(draw(results), tmp_path, name)
+    assert (tmp_path / f"{name}.png").stat().st_size > 5000
+    assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_fig_1_both_updates_help_when_uncorrelated_and_overshoot_when_correlated():
+    def objective(correlation):
+        stated = contours.problem(correlation)
+        return [stated.objective(x) for x in contours.both_at_once(stated)]
+
+    alone, together = objective(0.0), objective(0.95)
+    assert np.allclose(alone[1:], min(alone))
+    assert together[1] > 1.5 * min(together)
+    best = contours.problem(0.95)
+    assert together[1] > 3 * best.objective(np.array([0.9, 0.7]))
+
+
+def test_fig_2_tells_divergence_from_convergence():
+    [found] = curves(some_results())
+    assert found.T == {1: 6300, 8: 800, 158: 52}
+    assert found.diverged == [700]
+
+
+def test_fig_5_compares_with_one():
+    [found] = in_iterations(some_results())
+    assert found.gain[8] == pytest.approx(7.9)

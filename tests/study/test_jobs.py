@@ -1,0 +1,73 @@
+"""What runs do: lams that say something, splits that hold out, counts that agree with theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import shotgun
+from shotgun.study import jobs
+from shotgun.study.problems import find
+
+
+def no_news() -> None:
+    pass
+
+
+def test_the_papers_lams_are_kept_where_they_say_something():
+    A, y = find("sparco005_gcosspike").load()
+    assert [(lam.lam, lam.note) for lam in jobs.lams(A, y, "squared")] == [(0.5, ""), (10.0, "")]
+
+
+def test_a_lam_above_lam_max_gives_way_to_a_part_of_it():
+    A, y = find("sparco007_sgnspike").load()
+    most = shotgun.lambda_max(A, y)
+    assert 0.5 < most < 10
+    kept, replaced = jobs.lams(A, y, "squared")
+    assert kept.lam == 0.5
+    assert replaced.lam == pytest.approx(most / 10)
+    assert "above lam_max" in replaced.note
+
+
+def test_a_lam_that_leaves_nearly_all_weights_gives_way_to_a_larger_one():
+    A, y = find("sparco002_blocksig").load()  # its wavelets are many times y
+    first = jobs.lams(A, 1e4 * A @ np.ones(A.shape[1]), "squared")[0]
+    assert "weights of at most" in first.note
+    assert first.lam > 0.5
+    assert y.any()
+
+
+def test_the_optimum_is_certified():
+    found = jobs.optimum("sparco011_gausspike", 0.5, no_news, 60.0)
+    assert found["status"] == "converged"
+    assert found["gap"] <= 1e-9 * found["F"] * 100
+    assert found["loss"] < found["F"]
+
+
+def test_a_tenth_is_held_out_and_no_sample_is_lost():
+    for A in (np.arange(200.0).reshape(100, 2), sp.csc_matrix(np.arange(200.0).reshape(100, 2))):
+        learn, y, held, truth = jobs.split(A, np.arange(100.0))
+        assert (learn.shape[0], held.shape[0]) == (90, 10)
+        assert sorted([*y, *truth]) == list(range(100))
+
+
+def test_iterations_fall_as_one_over_p():
+    best = jobs.optimum("signs_477", 0.5, no_news, 60.0)["F"]
+    T = {
+        P: jobs.iterations("signs_477", 0.5, P, "bundle", best, no_news, 60.0)["T"] for P in (1, 8)
+    }
+    assert T[1] / T[8] > 6
+
+
+def test_simulation_says_when_it_diverged():
+    best = jobs.optimum("china32_01", 4.0, no_news, 60.0)["F"]
+    assert jobs.simulate("china32_01", 4.0, 16, best, no_news, 60.0, runs=1)["T"] is None
+
+
+def test_the_objective_is_the_papers():
+    A, y = np.eye(2), np.array([1.0, -1.0])
+    x = np.array([0.5, 0.0])
+    assert jobs.Objective(A, y, 2.0, "squared")(x) == pytest.approx(0.625 + 1.0)
+    logistic = np.log1p(np.exp(-0.5)) + np.log(2) + 1.0
+    assert jobs.Objective(A, y, 2.0, "logistic")(x) == pytest.approx(logistic)

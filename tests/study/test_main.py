@@ -1,0 +1,86 @@
+"""The study as a whole, small: one command, figures and a page, and nothing run twice."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from shotgun.cli import app
+from shotgun.study import runs
+from shotgun.study.plan import Plan, optima, races, some_P
+from shotgun.study.report import notes, page_of
+from shotgun.study.runs import DONE, Job, Result, Results
+
+
+def study(folder, *more):
+    told = ["study", "--quick", "--out", str(folder), "--threads", "1", *more]
+    return CliRunner().invoke(app, told)
+
+
+SMALL = ("--problem", "sparco011_gausspike", "--figure", "3", "--solver", "SpaRSA")
+
+
+def test_a_study_writes_figures_and_a_page_and_runs_nothing_twice(tmp_path, monkeypatch):
+    answer = study(tmp_path, *SMALL)
+    assert answer.exit_code == 0, answer.stderr
+    page = (tmp_path / "index.html").read_text()
+    assert "The paper&#x27;s claims" in page
+    assert (tmp_path / "figures" / "figure3-lasso.png").is_file()
+    assert not (tmp_path / "figures" / "figure5-speedups.png").exists()
+    monkeypatch.setattr(runs, "run", lambda job: pytest.fail(f"{job} again"))
+    assert study(tmp_path, *SMALL).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--solver", "nobody"), ("--problem", "nothing"), ("--figure", "9")]
+)
+def test_what_is_not_there_is_refused(option, value, tmp_path):
+    answer = study(tmp_path, option, value)
+    assert answer.exit_code == 2
+    assert option.strip("-") in answer.stderr
+
+
+def test_real_problems_without_data_are_refused(monkeypatch):
+    monkeypatch.delenv("SHOTGUN_DATA", raising=False)
+    with pytest.raises(ValueError, match="SHOTGUN_DATA"):
+        Plan(problem="mug05_12_12")
+
+
+def test_the_quick_study_is_a_part_of_the_long_one():
+    quick = {p.name for p in Plan(quick=True).problems()}
+    assert quick < {p.name for p in Plan().problems()}
+
+
+def test_p_goes_up_to_p_star_and_beyond():
+    assert some_P(3, quick=True) == [1, 2, 3, 4, 5, 6, 9]
+    assert {1, 8, 158, 316, 632} <= set(some_P(158, quick=True))
+
+
+def test_the_notes_say_what_the_paper_misprints_and_what_was_left_out():
+    left_out = [Job("facts", {"problem": "news"}, 1.0)]
+    facts = {"n": 23749, "d": 47236, "nonzeros": 1783774, "lams": []}
+    found = Results([Result(Job("facts", {"problem": "rcv1_classes"}, 1.0), DONE, 0.0, facts)])
+    told = " ".join(notes(found, left_out))
+    assert "0.17 %" in told
+    assert "0.16%" in told
+    assert "another split" in told
+    assert "1 runs were left out" in told
+
+
+def test_a_page_of_nothing_claims_nothing():
+    page = page_of(Plan(quick=True), Results(), {}, [])
+    assert "0 of" in page
+    assert 'class="status good"' not in page
+
+
+def test_races_are_run_at_the_lams_of_their_problem_alone():
+    lams = [{"lam": 0.5, "name": "0.5", "note": ""}]
+    facts = Job("facts", {"problem": "signs_477"}, 900.0)
+    known = Results([Result(facts, DONE, 0.0, {"lams": lams, "lam_max": 5.0})])
+    plan = Plan(quick=True, problem="signs_477")
+    F = {"F": 2.0, "loss": 1.0, "nonzeros": 3}
+    known += [Result(job, DONE, 0.0, F) for job in optima(plan, known)]
+    known.append(Result(Job("optimum", {"problem": "signs_477", "lam": 0.1}, 60.0), DONE, 0.0, F))
+    told = [job.params for job in races(plan, known)]
+    assert {params["lam"] for params in told} == {0.5}
+    assert {params["best"] for params in told if params["solver"] == "Hard_l0"} == {1.0}
