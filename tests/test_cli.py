@@ -394,6 +394,25 @@ def test_help_reads_no_numbers():
     assert result.stdout.splitlines()[-1] == "set()"
 
 
+def test_a_quick_fit_loads_only_what_it_needs(files):
+    given = ["fit", str(files / "train.svm"), "--lam", "5"]
+    result = python(
+        "import sys; from shotgun.cli import app\n"
+        f"try: app({given!r})\n"
+        "except SystemExit: pass\n"
+        "print({'scipy', 'sklearn', 'rich', 'numpy.ma', 'numpy.random'} & set(sys.modules))"
+    )
+    assert "converged" in result.stdout
+    assert result.stdout.splitlines()[-1] == "set()"
+
+
+def test_many_classes_are_fitted_from_svmlight(tmp_path):
+    io.write(tmp_path / "kinds.svm", io.Data(sp.csr_array(X), np.digitize(Y, [-1, 1])))
+    told = json.loads(run("fit", tmp_path / "kinds.svm", "-l", "logistic", "--json").stdout)
+    assert told["classes"] == [0, 1, 2]
+    assert told["certificate"]["status"] == "converged"
+
+
 @pytest.mark.parametrize("verb", ["demo", "fit", "path", "cv", "predict", "inspect", "convert"])
 def test_every_verb_has_help(verb):
     assert "Usage: shotgun" in run(verb, "--help").stdout.replace("root", "shotgun")

@@ -23,6 +23,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import shotgun
 import shotgun._core as _core
 from shotgun.io import Data, format_of, read, write
+from shotgun.model import fingerprint
+from shotgun.problem import Columns
 
 
 @pytest.fixture
@@ -171,6 +173,17 @@ def test_a_pipe_is_read_like_a_file(tmp_path):
     writer.start()
     assert read(path).A.toarray() == [[2]]
     writer.join()
+
+
+def test_light_columns_are_those_of_scipy_and_are_solved_alike(large):
+    path, *_ = large
+    light, plain = read(path, light=True), read(path)
+    assert isinstance(light.A, Columns)
+    assert (light.A.shape, light.A.nnz) == (plain.A.shape, plain.A.nnz)
+    assert_same(light.A.tocsc(), plain.A)
+    assert fingerprint(light.A, light.y) == fingerprint(plain.A, plain.y)
+    fits = [shotgun.solve(data.A, data.y, 5.0, tol=1e-3) for data in (light, plain)]
+    assert fits[0].x.tobytes() == fits[1].x.tobytes()
 
 
 def test_weights_stand_behind_labels(save):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -160,6 +161,7 @@ def test_what_is_not_fitted_is_not_saved(tmp_path):
 
 # Damage
 
+CORPUS = Path(__file__).parent / "fuzz" / "corpus" / "model"
 CONTENT = encode(FITTED["multinomial"]())
 
 
@@ -222,6 +224,9 @@ def hostile(change):
     return rewritten(CONTENT, apply)
 
 
+ENGINE = [["rho", None], ["ideal_p", None], ["P", 1], ["engine", 2]]  # which is no name
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -239,6 +244,7 @@ def hostile(change):
         (lambda r: r.update(feature_names_in={"tensor": "classes", "strings": "O"}), "3 names for"),
         (lambda r: r["certificate"].update(status_=1), "status_ has the wrong type"),
         (lambda r: r["certificate"].update(parallelism_={"dict": []}), "must tell rho"),
+        (lambda r: r["certificate"].update(parallelism_={"dict": ENGINE}), "must tell rho"),
         (lambda r: r["certificate"].update(status_=["converged"] * 3), "certificate is incomplete"),
         (lambda r: r["certificate"].pop("dual_gap_"), "certificate is incomplete"),
         (lambda r: r["data"].update(shape=[1]), "data must tell the shape"),
@@ -248,6 +254,12 @@ def hostile(change):
 def test_a_hostile_record_is_refused(change, message):
     with pytest.raises(ModelError, match=f"^file: .*{message}"):
         decode(hostile(change), "file")
+
+
+@pytest.mark.parametrize("file", sorted(CORPUS.iterdir()), ids=lambda file: file.name)
+def test_what_fuzzing_found_is_read_or_refused(file):
+    with suppress(ModelError):
+        json.loads(shotgun.load(file).to_json())
 
 
 def test_what_is_not_known_is_ignored():

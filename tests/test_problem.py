@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -404,6 +405,12 @@ def test_explicit_zeros_change_nothing() -> None:
     assert fit.objective == pytest.approx(
         shotgun.solve(M, data.y, data.lam_max / 10, tol=1e-12).objective, rel=1e-12
     )
+
+
+def test_a_table_may_have_a_column_of_any_name(data: Data) -> None:
+    names = ["tocsc", *map(str, range(1, D))]
+    s = shotgun.solve(pd.DataFrame(data.A, columns=names), data.y, 1.0)
+    assert s.x.tobytes() == shotgun.solve(data.A, data.y, 1.0).x.tobytes()
 
 
 def test_spare_room_at_the_end_of_a_sparse_matrix_is_not_read() -> None:

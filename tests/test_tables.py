@@ -57,6 +57,30 @@ def complaint(path, *args, **options) -> str:
     return str(caught.value).removeprefix(f"{path}: ")
 
 
+@pytest.mark.parametrize("role", ["feature", "target"])
+def test_a_word_among_numbers_is_noted(role, save):
+    path = save("a,b\n1,5\n2,six\n3,7\n4,seven\n5,9\n", "csv")
+    note = "row 2, column 'b': 'six' is no number: the values of this column are taken as classes"
+    with pytest.warns(UserWarning, match="is no number") as told:
+        data = read(path, target="b" if role == "target" else "a")
+    assert [str(w.message) for w in told] == [f"{path}: {note}"]
+    if role == "feature":
+        assert data.feature_names == ["b=5", "b=7", "b=9", "b=seven", "b=six"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["1", "two", "three", "4"]),  # as many words as numbers
+        pa.array(["01", "02", "02", "03"]),  # no word
+        pa.array(["1", "2", "3", "four"]).dictionary_encode(),  # meant as classes
+    ],
+)
+@pytest.mark.parametrize("target", ["x", "c"])
+def test_what_is_meant_as_classes_is_not_noted(column, target, save):
+    assert read(save({"x": [1.0, 2.0, 3.0, 4.0], "c": column}), target).A.shape[0] == 4
+
+
 @pytest.mark.parametrize("suffix", SAVE)
 def test_strings_are_one_hot_and_booleans_zero_and_one(save, suffix):
     data = read(save(PEOPLE, suffix), "bought")
@@ -153,7 +177,9 @@ def test_a_text_without_header_gets_names_with_a_note(save):
 
 
 def test_a_type_that_shows_late_is_found(save):
-    data = read(save("a,b\n" + "1,2\n" * 400_000 + "x,3\n", "csv"), "b")
+    path = save("a,b\n" + "1,2\n" * 400_000 + "x,3\n", "csv")
+    with pytest.warns(UserWarning, match="row 400001, column 'a': 'x' is no number"):
+        data = read(path, "b")
     assert data.feature_names == ["a=1", "a=x"]
 
 

@@ -98,7 +98,7 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
-    if name in ("io", "theory"):
+    if name in ("io", "page", "survey", "theory"):
         return importlib.import_module(f"shotgun.{name}")
     if name in _LAZY:
         globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)

@@ -9,6 +9,9 @@ import numpy as np
 _Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 _Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
+# first column; file (none where all are one), offset and checksum of values; the same of rows
+_Tile: TypeAlias = tuple[int, str | None, int, int, str, int, int]
+
 class Design:
     @property
     def rows(self) -> int: ...
@@ -18,6 +21,9 @@ class Design:
 def dense(a: _Array) -> Design: ...
 def fortran(a: _Array, threads: int) -> _Array: ...
 def csc(starts: _Array, rows: _Array, values: _Array, n: int) -> Design: ...
+def disk32(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
+def disk64(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
+def checksum(numbers: _Array, first: int = 0) -> int: ...
 def transpose(
     starts: _Array, columns: _Array, values: _Array, d: int, threads: int
 ) -> tuple[_Array, _Array, _Array]: ...
@@ -161,5 +167,47 @@ def svmlight_file(
     descriptor: int, size: int, name: str, single: bool, options: SvmlightOptions
 ) -> dict[str, Any]: ...
 def svmlight_bytes(
-    content: bytes | bytearray, name: str, single: bool, options: SvmlightOptions
+    content: bytes | bytearray | _Array,
+    name: str,
+    single: bool,
+    options: SvmlightOptions,
+    lines_before: int = 0,
 ) -> dict[str, Any]: ...
+
+class Sgd:
+    def __init__(
+        self, x: _Vector, samples: _Array, lam: float, rate: float, decays: bool, seed: int
+    ) -> None: ...
+    def run(self, rows: Design, y: _Vector, steps: int) -> None: ...
+    @property
+    def x(self) -> _Vector: ...
+
+class Smidas(Sgd):
+    @property
+    def p(self) -> float: ...
+    @property
+    def theta(self) -> _Vector: ...
+
+class Write(Enum):
+    atomic = 0
+    plain = 1
+    private = 2
+    none = 3
+
+class Cost:
+    seconds: float
+    threads: int
+    updates: int
+    entries: int
+    written: int
+    bytes_A: float
+    bytes_Ax: float
+    operations: float
+    moved: float
+
+def memory_wall_epoch(
+    design: Design, y: _Vector, lam: float, write: Write, random: bool, threads: int, seed: int
+) -> Cost: ...
+def read_speed(bytes: int, threads: int) -> float: ...
+def arithmetic_speed(threads: int) -> float: ...
+def latency(bytes: int) -> float: ...

@@ -83,7 +83,8 @@ def unpack_csc(name: str, kept: Tensors, d: int) -> sp.csc_array:
     data, indices, indptr = (vector(kept, f"{name}.{k}") for k in ("data", "indices", "indptr"))
     ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
     inside = ((indices >= 0) & (indices < d)).all()
-    if not ends or (np.diff(indptr) < 0).any() or not inside or not np.isfinite(data).all():
+    ascend = (indptr[:-1] <= indptr[1:]).all()  # differences might overflow
+    if not ends or not ascend or not inside or not np.isfinite(data).all():
         raise ValueError(f"{name} is not a sparse matrix")
     return sp.csc_array((data, indices, indptr), shape=(d, len(indptr) - 1))
 

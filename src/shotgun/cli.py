@@ -24,6 +24,8 @@ from shotgun.options import (
     DataFile,
     Deadline,
     Eps,
+    FigureNumber,
+    Folder,
     Folds,
     Format,
     Imputed,
@@ -33,6 +35,7 @@ from shotgun.options import (
     LamRatio,
     Loss,
     LossName,
+    Memory,
     ModelFile,
     NewFile,
     NewFormat,
@@ -43,11 +46,15 @@ from shotgun.options import (
     Plot,
     Predictions,
     Proba,
+    ProblemName,
+    Quick,
+    Report,
     Resume,
     Seed,
     Select,
     Selection,
     Size,
+    SolverName,
     Standardize,
     Target,
     Threads,
@@ -144,6 +151,7 @@ def fit(
     output: Output = None,
     json: Json = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Fit one model, certified.
 
@@ -172,6 +180,7 @@ def path(
     resume: Resume = False,
     json: Json = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Fit a whole path of lams, from the one that makes all weights zero downwards.
 
@@ -202,6 +211,7 @@ def cv(
     resume: Resume = False,
     json: Json = False,
     plot: Plot = None,
+    report: Report = None,
 ) -> None:
     """Choose lam by cross-validation, and fit all data with it.
 
@@ -257,11 +267,28 @@ def convert(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    memory: Memory = 2.0,
     threads: Threads = None,
 ) -> None:
     """Write data in another format.
 
     [dim]shotgun convert train.csv train.svm.gz --target price[/]
+    [dim]shotgun convert huge.svm.gz huge --to disk --memory 4[/]
+    """
+
+
+@verb
+def study(
+    quick: Quick = False,
+    out: Folder = "shotgun-study",
+    figure: FigureNumber = None,
+    solver: SolverName = None,
+    problem: ProblemName = None,
+    threads: Threads = None,
+) -> None:
+    """Run the paper's experiments on this machine, and judge its claims by them.
+
+    Ctrl-C loses but the run at hand: the same command continues, and draws anew what is done.
     """
 
 

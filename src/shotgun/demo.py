@@ -131,7 +131,7 @@ def _race(console: Console, camera: Camera, how: dict[str, Any], P: int) -> dict
     }
     fits = {}
     for name, engine in engines.items():
-        with GapBar(console, f"{name:{MARGIN}}", TOL, stays=True) as bar:
+        with GapBar(f"{name:{MARGIN}}", TOL, console=console, stays=True) as bar:
             fits[name] = solve(**problem, **engine, callback=bar)
     return fits
 

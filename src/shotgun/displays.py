@@ -187,7 +187,8 @@ class PathDisplay:
             ax.legend(loc="upper left", frameon=False, fontsize="small")
         ax.axhline(0, color="0.5", linewidth=0.8)
         ax.set_ylabel("weight")
-        self._name(named, weights[:, -1])
+        if len(named):
+            self._name(named, weights[:, -1])
         if title is not None:
             ax.set_title(title)
         return self
@@ -224,6 +225,7 @@ class PathDisplay:
                 va="center",
                 arrowprops={"arrowstyle": "-", "color": drawn.get_color(), "linewidth": 0.6},
                 annotation_clip=False,
+                parse_math=False,
             )
 
 

@@ -21,8 +21,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    check_X_y,
+    validate_data,
+)
 
+from shotgun.disk import Matrix
 from shotgun.inspection import Inspection
 from shotgun.model import Persistent, fingerprint
 from shotgun.parallelism import of_fit
@@ -134,9 +140,13 @@ class SparseLinearModel(
         self, X: Any, y: Any, sample_weight: Any, reset: bool = True
     ) -> tuple[Any, Array, Vector | None]:
         """X, y and the weights, checked; without `reset` against the fitted model."""
-        X, y = validate_data(
-            self, X, y, reset=reset, accept_sparse=("csc", "csr"), dtype=FLOATS, **self._target
-        )
+        if isinstance(X, Matrix):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **self._target)
+        else:
+            X, y = validate_data(
+                self, X, y, reset=reset, accept_sparse=("csc", "csr"), dtype=FLOATS, **self._target
+            )
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(
@@ -237,9 +247,11 @@ class SparseLinearModel(
         return (0.0 if lo is None else np.maximum(lo, 0.0)), hi
 
     def _seed(self) -> int:
-        """None is a seed like any other: the same data give the same bits."""
+        """A number is the seed itself; None is one like any other: the same data, the same bits."""
         if self.random_state is None:
             return 0
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _starts(self, k: int, d: int) -> Sequence[Any]:
@@ -293,7 +305,10 @@ class SparseLinearModel(
     def _predictor(self, X: Any, offset: Any) -> Array:
         """X @ coef_.T + intercept_ + offset."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, reset=False)
+        if isinstance(X, Matrix):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         if offset is not None:
             k = 1 if scores.ndim == 1 else scores.shape[1]
@@ -372,6 +387,8 @@ def threads(n_jobs: int | None) -> int | None:
 
 def by_columns(X: Any) -> Any:
     """X in the order in which fits read it."""
+    if isinstance(X, Matrix):
+        return X
     return X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
 
 

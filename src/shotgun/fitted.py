@@ -58,8 +58,8 @@ class Fitted(Inspection, Persistent):
         total = n if weights is None else weights.sum()
         self.data_ = fingerprint(A, y, weights)
         if self._loss in CLASSIFY:
-            self.classes_ = np.unique(y)
-            target, scale = y == self.classes_[1], 1.0
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            target, scale = codes == 1, 1.0
             self.parameters["C"] = 1 / self.lam
             strength = float(1 / self.parameters["C"])
         else:  # the mean of the losses, with weights of mean one
@@ -80,7 +80,7 @@ class Fitted(Inspection, Persistent):
             "standardize": given["standardize"],
             "deadline": given["deadline"],
             "n_threads": given["n_jobs"],
-            "seed": int(np.random.RandomState(given["random_state"]).randint(2**31 - 1)),
+            "seed": given["random_state"],
             "order": "cyclic",
             "trace": True,
         }

@@ -6,13 +6,15 @@ import importlib
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
-from shotgun.problem import check_number
+from shotgun.problem import check_number, is_sparse
 from shotgun.solve import lambda_max
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Array = np.ndarray[Any, Any]
 
@@ -74,7 +76,7 @@ class Inspection:
         """One row of the summary's table for each fit."""
         model: Any = self
         coef, labels = self._rows(), self._labels()
-        if _joint(self, len(coef)):
+        if joint(self, len(coef)):
             coef, labels = np.abs(coef).sum(axis=0, keepdims=True), [""]
         columns = [
             labels,
@@ -92,7 +94,7 @@ class Inspection:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else self.coef_
+        coef = self.coef_.toarray() if is_sparse(self.coef_) else self.coef_
         return np.atleast_2d(coef)
 
     def _labels(self) -> list[str]:
@@ -187,7 +189,7 @@ class Inspection:
         return model
 
 
-def _joint(model: Any, k: int) -> bool:
+def joint(model: Any, k: int) -> bool:
     """Whether the targets are fitted together."""
     return bool(model._loss == "logistic" and k > 1)
 
@@ -223,7 +225,7 @@ def _refits(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Iter
     free = copy(model)
     free._strength = lambda n: 0.0
     free.warm_start, free.l1_ratio, free.selection = True, 1.0, "cyclic"
-    for rows in [list(range(k))] if _joint(model, k) else [[i] for i in range(k)]:
+    for rows in [list(range(k))] if joint(model, k) else [[i] for i in range(k)]:
         free.coef_ = coef[rows]
         free.penalty_factor = np.where(free.coef_.any(axis=0), 0.0, np.inf)
         offsets = None if offset is None else np.column_stack([known[i] for i in rows])
@@ -309,7 +311,7 @@ class PathProblem:
         strengths = lams / self.model.l1_ratio
         return [
             coefs
-            for group in ([each] if _joint(self.model, len(each)) else [[one] for one in each])
+            for group in ([each] if joint(self.model, len(each)) else [[one] for one in each])
             for coefs in self.model._along(
                 self.X,
                 [target for target, _ in group],

@@ -9,6 +9,7 @@ parquet  .parquet .pq                                 likewise
 arrow    .arrow .feather .ipc                         likewise
 npz      .npz (of scipy.sparse, or arrays A or X)     the array y, or another by name; a file
 mtx      .mtx (Matrix Market)                         a column by position; a file
+disk     a folder (see :mod:`shotgun.disk`)           its own
 ======== ============================================ ==========================================
 
 Text may be compressed: .gz, .xz, .bz2, .zst. Pickles are never read.
@@ -22,16 +23,15 @@ import stat
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO, RawIOBase
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import check_choice, check_count, check_threads
+from shotgun.problem import Columns, check_choice, check_count, check_threads, is_sparse
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -104,7 +104,7 @@ class Source:
         """The bytes, decompressed."""
         if self.path == "-":
             return contextlib.nullcontext(sys.stdin.buffer)
-        file: IO[bytes] = _open(self.path, "rb")
+        file: IO[bytes] = open_file(self.path, "rb")
         return file
 
     def load(self) -> bytearray:
@@ -154,6 +154,7 @@ def read(
     zero_based: bool | None = None,
     dtype: Any = np.float64,
     n_threads: int | None = None,
+    light: bool = False,
 ) -> Data:
     """Read A, and y if it is there, from a file.
 
@@ -165,7 +166,7 @@ def read(
         Which column (tables, Matrix Market) or array (npz) is y; for npz and Matrix Market also a
         file that holds it. svmlight has its own.
     format : str, optional
-        svmlight, csv, tsv, parquet, arrow, npz or mtx. Told by the suffix of `path` unless given.
+        svmlight, csv, tsv, parquet, arrow, npz, mtx or disk. Told by `path` unless given.
     weights, offset : as `target`, optional
         The weights of the samples and the known part of the linear predictor. Weights of svmlight
         files stand in the lines: `label:weight index:value ...`.
@@ -180,6 +181,9 @@ def read(
         Of A.
     n_threads : int, optional
         For svmlight.
+    light : bool
+        Of svmlight: leave A as `shotgun.problem.Columns`, which :func:`shotgun.solve` takes, and
+        scipy unloaded.
 
     Returns
     -------
@@ -203,6 +207,8 @@ def read(
         if getattr(source, option) is not None and option not in FORMATS[name].options:
             raise ValueError(f"{source.name}: {option} does not apply to files of format {name}")
     data = FORMATS[name].read(source)
+    if isinstance(data.A, Columns) and not light:
+        data = replace(data, A=data.A.tocsc())
     for note in source.notes:
         warnings.warn(f"{source.name}: {note}", stacklevel=2)
     if 0 in data.A.shape:
@@ -229,7 +235,7 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
         return
     part = f"{target}.{os.getpid()}.part"
     try:
-        with _open(part, "wb", compressed_as=target) as file:
+        with open_file(part, "wb", compressed_as=target) as file:
             write_to(file, data)
         os.replace(part, target)
     finally:
@@ -240,6 +246,8 @@ def format_of(path: str, format: str | None = None) -> str:
     """The format's name: as given, or as the suffix tells."""
     if format is not None:
         return check_choice("format", format, tuple(FORMATS))
+    if os.path.isdir(path):
+        return "disk"
     if path == "-":
         raise ValueError("standard input and output have no suffix: give format")
     suffixes = [s.lower() for s in Path(path).suffixes]
@@ -334,7 +342,7 @@ _COMPRESSED: dict[str, Callable[[str, str], Any]] = {
 }
 
 
-def _open(path: str, mode: str, compressed_as: str | None = None) -> Any:
+def open_file(path: str, mode: str, compressed_as: str | None = None) -> Any:
     return _COMPRESSED.get(Path(compressed_as or path).suffix.lower(), open)(path, mode)
 
 
@@ -365,17 +373,18 @@ def _read_svmlight(source: Source) -> Data:
     if line := parts["qid_line"]:
         source.notes.append(f"line {line}: qid is ignored, here and below")
     shape = (len(parts["y"]), len(parts["starts"]) - 1)
-    A = sp.csc_array((parts["values"], parts["rows"], parts["starts"]), shape=shape)
-    A.has_canonical_format = True
+    A = Columns(parts["values"], parts["rows"], parts["starts"], shape)
     return Data(A, parts["y"], weights=parts["weights"], zero_based=parts["zero_based"])
 
 
 def _write_svmlight(file: IO[bytes], data: Data) -> None:
+    from scipy.sparse import csr_array
+
     if data.y is None or data.y.dtype.kind not in "fiub":
         raise ValueError("svmlight needs a target of numbers")
     if data.offset is not None:
         raise ValueError("svmlight has no place for an offset")
-    A = sp.csr_array(data.A)
+    A = csr_array(data.A)
     A.sum_duplicates()
     labels = list(map(_plain, data.y.tolist()))
     if data.weights is not None:
@@ -396,6 +405,8 @@ def _plain(number: float) -> str:
 
 
 def _read_npz(source: Source) -> Data:
+    from scipy.sparse import csc_array, load_npz
+
     with source.seekable() as file, source.blamed():
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -404,10 +415,10 @@ def _read_npz(source: Source) -> Data:
         arrays = {name: archive[name] for name in archive.files if not saved or name in _VECTORS}
         if saved:
             file.seek(0)
-            A = sp.load_npz(file)
+            A = load_npz(file)
         elif "indptr" in arrays:
             parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            A = sp.csc_array(parts, shape=tuple(arrays["shape"]))
+            A = csc_array(parts, shape=tuple(arrays["shape"]))
         else:
             A = arrays.get("A", arrays.get("X"))
             if A is None or A.ndim != 2:
@@ -419,7 +430,7 @@ def _read_npz(source: Source) -> Data:
 
 def _write_npz(file: IO[bytes], data: Data) -> None:
     arrays: dict[str, Any] = {}
-    if sp.issparse(data.A):
+    if is_sparse(data.A):
         A = data.A.tocsc()
         arrays |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
     else:
@@ -456,13 +467,13 @@ def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[
     for j in taken:
         if not -A.shape[1] <= j < A.shape[1]:
             raise ValueError(f"no column {j}: there are {A.shape[1]}")
-    columns = A.tocsc() if sp.issparse(A) and (taken or A.format not in ("csc", "csr")) else A
+    columns = A.tocsc() if is_sparse(A) and (taken or A.format not in ("csc", "csr")) else A
     vectors = {
         name: _vector(arrays.get(name), arrays, columns, where) for name, where in wanted.items()
     }
     if taken:
         columns = columns[:, np.setdiff1d(np.arange(A.shape[1]), np.arange(A.shape[1])[taken])]
-    return columns if sp.issparse(A) else np.asfortranarray(columns), vectors
+    return columns if is_sparse(A) else np.asfortranarray(columns), vectors
 
 
 def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | None) -> Any:
@@ -470,7 +481,7 @@ def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | No
         return default
     if isinstance(where, int):
         column = A[:, [where]]
-        return (column.toarray() if sp.issparse(column) else column).ravel().astype(np.float64)
+        return (column.toarray() if is_sparse(column) else column).ravel().astype(np.float64)
     if os.fspath(where) in arrays:
         return arrays[os.fspath(where)]
     if not os.path.isfile(where):
@@ -487,7 +498,7 @@ def _read_vector(path: str) -> Any:
         from scipy.io import mmread
 
         values = mmread(path)
-        return (values.toarray() if sp.issparse(values) else values).ravel()
+        return (values.toarray() if is_sparse(values) else values).ravel()
     return np.loadtxt(path, ndmin=1, dtype=np.float64)
 
 
@@ -507,11 +518,18 @@ def _write_table(kind: str) -> Callable[[IO[bytes], Data], None]:
     def writer(file: IO[bytes], data: Data) -> None:
         from shotgun import tables
 
-        if sp.issparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
+        if is_sparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
             raise ValueError("A is sparse and too large for a table: write svmlight or npz")
         tables.write(file, data, kind)
 
     return writer
+
+
+def _read_disk(source: Source) -> Data:
+    from shotgun import disk
+
+    A = disk.open(source.path)
+    return Data(A, A.y, A.feature_names)
 
 
 _IMPUTE = ("mean", "median", "zero")
@@ -532,4 +550,5 @@ FORMATS: dict[str, Format] = {
     "arrow": Format((".arrow", ".feather", ".ipc"), _read_table("arrow"), None, _TABLE, text=False),
     "npz": Format((".npz",), _read_npz, _write_npz, text=False),
     "mtx": Format((".mtx",), _read_mtx),
+    "disk": Format((), _read_disk, options=()),
 }

@@ -101,7 +101,9 @@ Threads = Annotated[
     int | None,
     fit("--threads", metavar="N", min=1, help="At most.", show_default="all processors"),
 ]
-Seed = Annotated[int, fit("--seed", metavar="N", min=0, help="Of all that is random.")]
+Seed = Annotated[
+    int, fit("--seed", metavar="N", min=0, max=2**32 - 1, help="Of all that is random.")
+]
 LamCount = Annotated[int, fit("--n-lams", metavar="N", min=1, help="How many lams.")]
 Eps = Annotated[float, fit("--eps", metavar="X", help="The last lam over the first.")]
 Output = Annotated[
@@ -111,6 +113,10 @@ Output = Annotated[
 Resume = Annotated[bool, result("--resume", help="Continue what was interrupted, from --output.")]
 Json = Annotated[bool, result("--json", help="JSON for machines instead of a table.")]
 Plot = Annotated[str | None, result("--plot", metavar="FILE", help="Draw it: png, svg or pdf.")]
+Report = Annotated[
+    str | None,
+    result("--report", metavar="FILE", help="Tell it all on one page of HTML."),
+]
 Folds = Annotated[
     int, fit("--folds", metavar="N", min=2, help="How many parts are held out, in turn.")
 ]
@@ -126,14 +132,28 @@ Predictions = Annotated[
     str, result("--output", "-o", metavar="FILE", help="Where to.", show_default="stdout")
 ]
 NewFile = Annotated[str, typer.Argument(metavar="OUTPUT", help="The new file, or - for stdout.")]
+Memory = Annotated[
+    float,
+    result("--memory", metavar="GB", min=0.01, help="To use, about, with --to disk."),
+]
 NewFormat = Annotated[
     str | None,
     result(
         "--to",
         metavar="NAME",
-        help="svmlight, npz, csv, tsv or parquet.",
+        help="svmlight, npz, csv, tsv, parquet or disk (a folder that fits read in place).",
         show_default="as the suffix tells",
     ),
 ]
 Size = Annotated[int, fit("--size", min=16, max=128, metavar="N", help="Pixels a side.")]
 Picture = Annotated[str, result("--output", "-o", metavar="FILE", help="The picture.")]
+Quick = Annotated[bool, fit("--quick", help="Ten minutes instead of hours.")]
+Folder = Annotated[str, result("--out", metavar="DIR", help="Where to; continued if it is there.")]
+FigureNumber = Annotated[
+    int | None,
+    fit("--figure", metavar="N", min=1, max=6, help="Run for this figure only; 6: memory wall."),
+]
+SolverName = Annotated[
+    str | None, fit("--solver", metavar="NAME", help="Only this one of the competitors.")
+]
+ProblemName = Annotated[str | None, fit("--problem", metavar="NAME", help="Only this problem.")]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun.problem import (
@@ -15,6 +14,7 @@ from shotgun.problem import (
     check_number,
     check_threads,
     check_weights,
+    is_sparse,
     make_design,
 )
 from shotgun.solve import Solution
@@ -112,7 +112,7 @@ def report(
     """Describe how parallel A is and which engine `solve` would choose. Parameters as in
     :func:`spectral_radius`."""
     spectrum, d = _spectrum(A, weights, centre, n_threads, tol, seed)
-    sparse = sp.issparse(A)
+    sparse = is_sparse(A)
     n = A.shape[0] if sparse else np.shape(A)[0]
     return Parallelism(
         n=n,

@@ -6,10 +6,10 @@ computed, and is reported with the argument's name.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 import shotgun._core as _core
 
@@ -21,9 +21,41 @@ _MOST = np.iinfo(np.int32).max
 _THREADS = 4096
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Compressed columns in place of scipy's: to load scipy takes longer than most fits."""
+
+    data: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    indptr: np.ndarray[Any, Any]
+    shape: tuple[int, int]
+
+    format: ClassVar[str] = "csc"
+
+    @property
+    def nnz(self) -> int:
+        return len(self.data)
+
+    def tocsc(self) -> Any:
+        """scipy's array, without a copy."""
+        from scipy.sparse import csc_array
+
+        A = csc_array((self.data, self.indices, self.indptr), shape=self.shape)
+        A.has_canonical_format = True
+        return A
+
+
+def is_sparse(A: Any) -> bool:
+    """Whether it is a sparse matrix of scipy, or `Columns`."""
+    return hasattr(type(A), "tocsc")  # not of A: a table may have a column of any name
+
+
 def make_design(A: Any, n_threads: int) -> _core.Design:
     """View of A for the core: no copy of Fortran-order or CSC input, one conversion of the rest."""
-    if sp.issparse(A):
+    if hasattr(A, "design"):  # it knows best: a matrix on disk
+        made: _core.Design = A.design()
+        return made
+    if is_sparse(A):
         return _sparse_design(A, n_threads)
     return _dense_design(A, n_threads)
 
@@ -80,6 +112,8 @@ def _sparse_design(A: Any, n_threads: int) -> _core.Design:
     if problem:
         raise ValueError(f"A is not a valid {A.format.upper()} matrix: {problem}")
     if not canonical:  # unsorted or duplicate entries: on a copy, A is never written to
+        import scipy.sparse as sp
+
         kind = sp.csr_matrix if rows_first else sp.csc_matrix
         tidy = kind((data.copy(), indices.copy(), indptr.copy()), shape=(n, d))
         tidy.sum_duplicates()

@@ -27,6 +27,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from shotgun._threads import one_blas_thread
+from shotgun.disk import Matrix
 from shotgun.estimator import (
     Along,
     Array,
@@ -81,12 +82,14 @@ class HeldOut:
         coefs = np.stack([coef[used].toarray().T for coef in fits.coefs], axis=1)
         shown = np.arange(data.X.shape[1]) if all_features else used
         used = np.searchsorted(shown, used)
-        dense = not sp.issparse(data.X)
-        X = (
-            data.X[:, shown][test]
-            if not dense
-            else data.X[np.arange(len(data.y))[test][:, None], shown]
-        )
+        dense = False
+        if isinstance(data.X, Matrix):
+            X = data.X.columns(shown)[test]
+        elif sp.issparse(data.X):
+            X = data.X[:, shown][test]
+        else:
+            dense = True
+            X = data.X[np.arange(len(data.y))[test][:, None], shown]
         if data.known[0] is not None:
             used = np.concatenate([used, len(shown) + np.arange(len(data.known))])
             X = (np.hstack if dense else sp.hstack)([X, np.transpose(data.known)[test]])
@@ -193,7 +196,8 @@ class CrossValidated(SparseLinearModel):
         for_splitter, for_scorer = self._route(counts, params)
         models = self._models()
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        folds = list(splitter.split(X, y, **for_splitter))
+        rows = np.zeros((len(y), 1)) if isinstance(X, Matrix) else X  # all that a splitter looks at
+        folds = list(splitter.split(rows, y, **for_splitter))
         targets, weights = self._state(y, counts)
         known = columns("offset", offset, len(y), len(targets))
         data = Data(by_columns(X), y, targets, weights, known)

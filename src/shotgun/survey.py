@@ -7,10 +7,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from shotgun.inspection import names_of
 from shotgun.parallelism import Parallelism, report
+from shotgun.problem import is_sparse
 
 
 def parallelism(A: Any, weights: Any, centre: bool, n_threads: int | None) -> Parallelism:
@@ -20,7 +20,7 @@ def parallelism(A: Any, weights: Any, centre: bool, n_threads: int | None) -> Pa
 
 def odd_columns(A: Any, names: Any = None) -> list[str]:
     """Warnings: columns that say nothing, and columns that say the same."""
-    A = A.tocsc() if sp.issparse(A) else np.asarray(A)
+    A = A.tocsc() if is_sparse(A) else np.asarray(A)
     low, high = _extremes(A)
     zero, constant = (low == 0) & (high == 0), (low == high) & (low != 0)
     groups: dict[bytes, list[int]] = defaultdict(list)
@@ -40,14 +40,14 @@ def odd_columns(A: Any, names: Any = None) -> list[str]:
 
 
 def _extremes(A: Any) -> tuple[Any, Any]:
-    if not sp.issparse(A):
+    if not is_sparse(A):
         return A.min(axis=0), A.max(axis=0)
     return A.min(axis=0).toarray().ravel(), A.max(axis=0).toarray().ravel()
 
 
 def _digest(A: Any, j: int) -> bytes:
     """The same for columns that are the same."""
-    if not sp.issparse(A):
+    if not is_sparse(A):
         return blake2b(np.ascontiguousarray(A[:, j]).data, digest_size=16).digest()
     column = slice(A.indptr[j], A.indptr[j + 1])
     digest = blake2b(A.indices[column].data, digest_size=16)

@@ -131,7 +131,7 @@ def _position(source: Source, role: str, wanted: Any, names: list[str]) -> int |
 
 def _feature(source: Source, name: str, column: Any) -> Column:
     if _is_string(column.type):
-        return _one_hot(name, column)
+        return _one_hot(source, name, column)
     return Column(name, _numbers(source, name, column))
 
 
@@ -160,12 +160,14 @@ def _numbers(source: Source, name: str, column: Any) -> Array:
     return np.asarray(values)
 
 
-def _one_hot(name: str, column: Any) -> Column:
+def _one_hot(source: Source, name: str, column: Any) -> Column:
     encoded = column.combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
         encoded = pc.dictionary_encode(encoded)
     values = np.array([str(value) for value in encoded.dictionary.to_pylist()], dtype=object)
     codes = pc.fill_null(pc.cast(encoded.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
+    if not pa.types.is_dictionary(column.type):
+        _note_word(source, name, values, codes)
     used = np.unique(codes[codes >= 0])
     order = used[np.argsort(values[used], kind="stable")]
     rank = np.full(len(values) + 1, -1)  # the last one is that of what is missing
@@ -173,9 +175,23 @@ def _one_hot(name: str, column: Any) -> Column:
     return Column(name, rank[codes], levels=values[order].tolist())
 
 
+def _note_word(source: Source, name: str, values: Array, codes: Array) -> None:
+    """Numbers, but for a word here and there, were hardly meant as classes."""
+    words = np.array([not _is_number(value) for value in values], dtype=bool)
+    of_word = (codes >= 0) & np.append(words, False)[codes]
+    if 0 < of_word.sum() < (codes >= 0).sum() / 2:
+        word = values[codes[np.argmax(of_word)]]
+        note = f"{word!r:.40} is no number: the values of this column are taken as classes"
+        source.notes.append(f"{_where(name, of_word)}: {note}")
+
+
 def _cell(source: Source, name: str, where: Array) -> str:
+    return f"{source.name}: {_where(name, where)}"
+
+
+def _where(name: str, where: Array) -> str:
     """The first row of those, counted from 1 below the header."""
-    return f"{source.name}: row {int(np.argmax(where)) + 1}, column {name!r}"
+    return f"row {int(np.argmax(where)) + 1}, column {name!r}"
 
 
 def _imputed(source: Source, features: list[Column]) -> list[Column]:
@@ -212,6 +228,8 @@ def _vector(source: Source, name: str, column: Any, strings: bool) -> Array:
         values = np.array(column.to_pylist(), dtype=object)
         missing = np.array([value is None for value in values], dtype=bool)
         if not missing.any():
+            if not pa.types.is_dictionary(column.type):
+                _note_word(source, name, values, np.arange(len(values)))
             return values.astype(str)
     else:
         values = _numbers(source, name, column)

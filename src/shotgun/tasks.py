@@ -9,26 +9,29 @@ import json
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from rich.console import Console
 
 import shotgun
-from shotgun import io, survey, tensors
+from shotgun import io, tensors
 from shotgun.bars import CountBar, GapBar
-from shotgun.checkpoint import Fits, Interrupts, fit_path, identity, resume_path, unpack_path
 from shotgun.cli import say
-from shotgun.displays import ConvergenceDisplay, CVDisplay, PathDisplay
 from shotgun.fitted import CLASSIFY, KINDS, Fitted
 from shotgun.inspection import aligned
 from shotgun.io import Data
 from shotgun.model import decode, describe, encode, strength
 from shotgun.options import Loss
+from shotgun.problem import Columns
 from shotgun.tensors import SUFFIX, Record
 
+if TYPE_CHECKING:  # what a quick fit does not need is loaded where it is used
+    import shotgun.page
+    import shotgun.survey
+    from shotgun.checkpoint import Fits
+
 Given = SimpleNamespace
+Figures = dict[str, Callable[[], Any]]
 
 CONVERGED, NOT_CONVERGED = 0, 3
 
@@ -40,35 +43,42 @@ _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when 
 
 def fit(given: Given) -> int:
     """One model."""
-    data = read_samples(given)
+    data = read_samples(given, light=True)
     targets = one_against_rest(given, data.y)
     lam = chosen_lam(given, data, targets)
     fit_them = fit_one if len(targets) == 1 else fit_classes
-    with GapBar(Console(stderr=True), "fit", given.tol) as bar:
+    with GapBar("fit", given.tol) as bar:
         model, draw = fit_them(given, data, lam, bar)
     note_source(model, data)
     code = tell_model(model, given, lam=lam)
-    if given.plot is not None:
-        save_plot(draw(), given)
+    show(given, draw, lambda made: shotgun.page.of_model(model, given, data, made))
     return code
 
 
-def fit_one(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Callable[[], Any]]:
+def fit_one(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Figures]:
     """Numbers or two classes; and what draws the convergence."""
     model = Fitted(given.loss, lam, **options(given))
     found = model.fit(data.A, np.asarray(data.y), data.weights, data.offset, bar)
     if found.status != "converged":
         say("warning", f"not converged: {found.status}; gap {found.gap / found.null_objective:.2g}")
-    return model, lambda: ConvergenceDisplay.from_solutions(found)
+    if not found.trace:  # the deadline came first
+        return model, {}
+    return model, {"Convergence": lambda: shotgun.ConvergenceDisplay.from_solutions(found).figure_}
 
 
-def fit_classes(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Callable[[], Any]]:
+def fit_classes(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Figures]:
     """More than two classes, by scikit-learn's kind of estimator; drawn of a second fit."""
+    A = data.A.tocsc() if isinstance(data.A, Columns) else data.A
     model = getattr(shotgun, KINDS[given.loss])(C=1 / lam, max_iter=None, **options(given))
-    model.set_params(callback=bar).fit(data.A, data.y, data.weights, offset=data.offset)
+    model.set_params(callback=bar).fit(A, data.y, data.weights, offset=data.offset)
     model.set_params(callback=None)
+    return model, {"Convergence": lambda: second_fit(model, A, data)}
+
+
+def second_fit(model: Any, A: Any, data: Data) -> Any:
+    """A figure of how an estimator converges when it is fitted again."""
     rows = {"sample_weight": data.weights, "offset": data.offset}
-    return model, lambda: ConvergenceDisplay.from_estimator(model, data.A, data.y, **rows)
+    return shotgun.ConvergenceDisplay.from_estimator(model, A, data.y, **rows).figure_
 
 
 def options(given: Given) -> Record:
@@ -87,10 +97,10 @@ def one_against_rest(given: Given, y: Any) -> list[Any]:
     """The targets: one of numbers or two classes, else one for each class."""
     if given.loss not in CLASSIFY:
         return [y]
-    classes = np.unique(y)
+    classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"{given.data}: there is but one class, {classes[0]}")
-    return [y == c for c in classes[1 if len(classes) == 2 else 0 :]]
+    return [codes == k for k in range(1 if len(classes) == 2 else 0, len(classes))]
 
 
 def chosen_lam(given: Given, data: Data, targets: list[Any]) -> float:
@@ -122,14 +132,28 @@ def tell_model(model: Any, given: Given, **more: Any) -> int:
     """Write and print a model; the exit code says whether it converged."""
     if given.output is not None:
         model.save(given.output)
-    if given.output != "-":
+    if not piped(given):
         tell(json.dumps(describe(model) | more) if given.json else model.summary())
     converged = (np.atleast_1d(model.status_) == "converged").all()
     return CONVERGED if converged else NOT_CONVERGED
 
 
-def save_plot(display: Any, given: Given) -> None:
-    display.figure_.savefig(given.plot, dpi=150)
+def piped(given: Given) -> bool:
+    """Whether the standard output is for a file."""
+    return "-" in (given.output, given.report)
+
+
+def show(given: Given, draw: Figures, tell_all: Callable[[Record], str]) -> None:
+    """What --plot asks for: the first picture; and --report: a page with all of them."""
+    if given.plot is None and given.report is None:
+        return
+    if given.plot is not None and not draw:
+        raise ValueError("--plot: there is nothing to draw")
+    made = {title: make() for title, make in list(draw.items())[: None if given.report else 1]}
+    if given.plot is not None:
+        next(iter(made.values())).savefig(given.plot, dpi=150)
+    if given.report is not None:
+        tensors.write(given.report, tell_all(made).encode(errors="replace"))
 
 
 def tell(text: str) -> None:
@@ -159,9 +183,9 @@ def column(name: str | None) -> str | int | None:
     return int(name) if name is not None and name.removeprefix("-").isdecimal() else name
 
 
-def read_samples(given: Given) -> Data:
+def read_samples(given: Given, **more: Any) -> Data:
     """Data with something to predict."""
-    data = read(given)
+    data = read(given, **more)
     if data.y is None:
         raise ValueError(f"{given.data}: give --target: which column is to be predicted?")
     check_target(given, data)
@@ -186,22 +210,24 @@ def note_source(model: Any, data: Data) -> None:
 
 def path(given: Given) -> int:
     """Many lams."""
+    from shotgun.checkpoint import Interrupts, fit_path, identity, resume_path
+
     data = read_samples(given)
     problem = path_problem(given, data)
     lams = grid(given, largest_lam(given, data, [problem["y"]]))
     vectors = (problem["y"], data.weights, data.offset)
     same = identity(data.A, *vectors, **kept_options(given))
     begun = resume_path(file_to_resume(given), same) if given.resume else None
-    with Interrupts() as stop, CountBar(Console(stderr=True), "path", len(lams)) as bar:
+    with Interrupts() as stop, CountBar("path", len(lams)) as bar:
         how = {"deadline": given.deadline, "n_threads": given.threads}
-        fits = fit_path(lams=lams, begun=begun, **problem, **how, callback=stop.stops(bar))
+        widest = Widest(bar)
+        fits = fit_path(lams=lams, begun=begun, **problem, **how, callback=stop.stops(widest))
     if given.output is not None:
         tensors.write(given.output, fits.pack(same))
-    if given.output != "-":
+    if not piped(given):
         tell_path(fits, given)
-    if given.plot is not None and len(fits):
-        display = PathDisplay(grid=fits.lams, coefs=fits.X, feature_names=data.feature_names)
-        save_plot(display.plot(), given)
+    if len(fits):
+        show_path(fits, given, data, widest.P)
     if stop.signal is not None:
         return interrupted(given, stop.signal, f"{len(fits)} of {len(lams)} lams")
     done = len(fits) == len(lams) and set(fits.statuses) == {"converged"}
@@ -255,8 +281,35 @@ def interrupted(given: Given, number: int, what: str) -> int:
     return 128 + number
 
 
+class Widest:
+    """A callback that notes how many weights moved at once at most, and tells another."""
+
+    def __init__(self, tell: Callable[[Record], None]) -> None:
+        self.P, self._tell = 0, tell
+
+    def __call__(self, row: Record) -> None:
+        self.P = max(self.P, row["P"])
+        self._tell(row)
+
+
+def show_path(fits: Fits, given: Given, data: Data, P: int) -> None:
+    def path() -> Any:
+        weights = {"coefs": fits.X, "feature_names": data.feature_names}
+        return shotgun.PathDisplay(grid=fits.lams, **weights).plot().figure_
+
+    draw = {"Path": path, "Convergence": lambda: shotgun.page.gaps(fits)}
+    columns = path_columns(fits)
+    show(given, draw, lambda made: shotgun.page.of_path(fits, given, data, made, columns, P))
+
+
 def tell_path(fits: Fits, given: Given) -> None:
-    columns = {
+    columns = path_columns(fits)
+    tell(json.dumps({"tolerance": fits.tolerance, **columns}) if given.json else table(columns))
+
+
+def path_columns(fits: Fits) -> dict[str, list[Any]]:
+    """What there is to tell of each fit."""
+    return {
         "lam": fits.lams.tolist(),
         "nonzero": np.diff(fits.X.indptr).tolist(),
         "objective": fits.objectives.tolist(),
@@ -264,7 +317,6 @@ def tell_path(fits: Fits, given: Given) -> None:
         "epochs": fits.n_epochs.tolist(),
         "status": fits.statuses,
     }
-    tell(json.dumps({"tolerance": fits.tolerance, **columns}) if given.json else table(columns))
 
 
 def table(columns: dict[str, list[Any]]) -> str:
@@ -281,6 +333,7 @@ def table(columns: dict[str, list[Any]]) -> str:
 
 def cv(given: Given) -> int:
     """The lam that predicts best."""
+    from shotgun.checkpoint import Interrupts, identity
     from shotgun.folds import Folds, Interrupted, resumable
 
     data = read_samples(given)
@@ -288,7 +341,7 @@ def cv(given: Given) -> int:
     vectors = (data.y, data.weights, data.offset)
     same = identity(data.A, *vectors, folds=given.folds, **kept_options(given))
     total = given.folds * given.n_lams
-    with Interrupts() as stop, CountBar(Console(stderr=True), "cv", total) as bar:
+    with Interrupts() as stop, CountBar("cv", total) as bar:
         folds = Folds(given.output, same, stop)
         if given.resume:
             folds.resume(file_to_resume(given))
@@ -299,9 +352,9 @@ def cv(given: Given) -> int:
             folds.write()
             return interrupted(given, stop.signal or 0, f"{folds.count()} of {total} fits")
     note_source(model, data)
-    code = tell_cv(model, given)
-    if given.plot is not None:
-        save_plot(CVDisplay.from_estimator(model), given)
+    plain = decode(encode(model), "cv")
+    code = tell_cv(model, plain, given)
+    show_cv(model, plain, given, data)
     return code
 
 
@@ -325,30 +378,48 @@ def cross_validated(given: Given, data: Data) -> tuple[type, Record]:
     return shotgun.LogisticRegressionCV, parameters | {"Cs": 1 / lams}
 
 
-def tell_cv(model: Any, given: Given) -> int:
+def tell_cv(model: Any, plain: Any, given: Given) -> int:
     """The scores, and the plain model that was chosen."""
-    scores = model.cv_scores_
-    mean = scores.mean(axis=0)
-    error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
-    at = [model.min_index_, model.one_se_index_]
-    if not given.json and given.output != "-":
-        name = "C" if given.loss in CLASSIFY else "alpha"
-        columns: dict[str, list[Any]] = {
-            "": ["min", "1se"],
-            name: model.grid_[at].tolist(),
-            "score": mean[at].tolist(),
-            "error": error[at].tolist(),
-            "taken": ["*" if k == model.best_index_ else "" for k in at],
-        }
-        tell(table(columns) + "\n")
+    if not given.json and not piped(given):
+        tell(table(choices(model)) + "\n")
+    mean, error = mean_scores(model)
     told = {
         "grid": model.grid_.tolist(),
         "mean": mean.tolist(),
         "standard_error": error.tolist(),
-        "min_index": at[0],
-        "1se_index": at[1],
+        "min_index": model.min_index_,
+        "1se_index": model.one_se_index_,
     }
-    return tell_model(decode(encode(model), "cv"), given, cv=told)
+    return tell_model(plain, given, cv=told)
+
+
+def mean_scores(model: Any) -> tuple[Any, Any]:
+    """Of the folds, and their standard error."""
+    scores = model.cv_scores_
+    return scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+
+
+def choices(model: Any) -> dict[str, list[Any]]:
+    """The best mean and the strongest penalty about as good; which was taken."""
+    mean, error = mean_scores(model)
+    at = [model.min_index_, model.one_se_index_]
+    return {
+        "": ["min", "1se"],
+        "alpha" if hasattr(model, "alpha_") else "C": model.grid_[at].tolist(),
+        "score": mean[at].tolist(),
+        "error": error[at].tolist(),
+        "taken": ["*" if k == model.best_index_ else "" for k in at],
+    }
+
+
+def show_cv(model: Any, plain: Any, given: Given, data: Data) -> None:
+    draw = {"Cross-validation": lambda: shotgun.CVDisplay.from_estimator(model).figure_}
+    if len(plain._rows()) == 1:  # a path for every class would be too many
+        draw["Path"] = lambda: shotgun.PathDisplay.from_estimator(model).figure_
+    if given.deadline is None:
+        draw["Convergence"] = lambda: second_fit(plain, data.A, data)
+    chosen = choices(model)
+    show(given, draw, lambda made: shotgun.page.of_model(plain, given, data, made, chosen))
 
 
 # Using and looking
@@ -398,6 +469,8 @@ def in_order(model: Any, data: Data, file: str) -> Any:
     wanted = [place.get(name, len(place)) for name in names]
     if not missing:
         return data.A[:, wanted]
+    import scipy.sparse as sp
+
     zero = sp.csc_array((data.A.shape[0], 1), dtype=data.A.dtype)
     return sp.hstack([sp.csc_array(data.A), zero], format="csc")[:, wanted]
 
@@ -410,6 +483,8 @@ def inspect(given: Given) -> int:
 
 
 def inspect_model(given: Given) -> int:
+    from shotgun.checkpoint import unpack_path
+
     content = tensors.read(given.data)
     name = "<stdin>" if given.data == "-" else given.data
     record, kept = tensors.unpack(content, name)
@@ -436,8 +511,8 @@ def origin(model: Any, record: Record) -> str:
 
 def inspect_data(given: Given) -> int:
     data = read(given)
-    found = survey.parallelism(data.A, data.weights, not given.no_intercept, given.threads)
-    odd = survey.odd_columns(data.A, data.feature_names)
+    found = shotgun.survey.parallelism(data.A, data.weights, not given.no_intercept, given.threads)
+    odd = shotgun.survey.odd_columns(data.A, data.feature_names)
     largest = None
     if data.y is not None:
         check_target(given, data)
@@ -448,7 +523,7 @@ def inspect_data(given: Given) -> int:
         return CONVERGED
     lines = [str(found)]
     if data.y is not None:
-        lines.append(f"target           {survey.target(data.y)}")
+        lines.append(f"target           {shotgun.survey.target(data.y)}")
         lines.append(f"lam_max          {largest:.6g}   ({given.loss} loss)")
     tell("\n".join(lines + [f"warning          {what}" for what in odd]))
     return CONVERGED
@@ -456,13 +531,38 @@ def inspect_data(given: Given) -> int:
 
 def convert(given: Given) -> int:
     """The same data in another format."""
+    if given.to == "disk":
+        from shotgun import shards
+
+        for option in ("weights", "offset", "impute"):
+            if getattr(given, option) is not None:
+                raise ValueError(f"--{option} does not apply to a matrix on disk")
+        how = {"target": given.target, "format": given.format, "n_threads": given.threads}
+        memory = int(given.memory * 2**30)
+        shards.convert([given.data], given.output, memory=memory, **how)
+        return CONVERGED
     io.write(given.output, read(given), format=given.to)
     return CONVERGED
 
 
 def demo(given: Given) -> int:
     """A photograph."""
+    from rich.console import Console
+
     from shotgun.demo import run
 
     done = run(Console(), given.size, given.output, given.threads, given.seed)
     return CONVERGED if done else NOT_CONVERGED
+
+
+def study(given: Given) -> int:
+    """The paper's experiments."""
+    from shotgun.problem import check_threads
+    from shotgun.study.main import study
+    from shotgun.study.plan import Plan
+
+    plan = Plan(
+        given.quick, given.figure, given.solver, given.problem, check_threads(given.threads)
+    )
+    print(study(plan, given.out))
+    return CONVERGED
