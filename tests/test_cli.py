@@ -438,3 +438,21 @@ def test_the_shell_completes_verbs():
         check=False,
     )
     assert result.stdout.split() == ["predict"]
+
+
+def test_a_matrix_on_disk_is_as_good_as_a_file(files, tmp_path):
+    folder = tmp_path / "train"
+    run("convert", files / "train.svm", folder, "--to", "disk", "--memory", "0.1")
+    for verb in ("fit", "path", "cv", "inspect"):
+        on_disk, in_file = (run(verb, data) for data in (folder, files / "train.svm"))
+        if verb != "inspect":  # which says how it keeps what is dense
+            assert on_disk.stdout == in_file.stdout
+    run("fit", folder, "-o", tmp_path / "m.shotgun")
+    predicted = run("predict", tmp_path / "m.shotgun", folder).stdout
+    assert predicted == run("predict", tmp_path / "m.shotgun", files / "train.svm").stdout
+    run("convert", folder, tmp_path / "back.npz")
+    np.testing.assert_array_equal(io.read(tmp_path / "back.npz").A.toarray(), X)
+    assert "exists already" in complaint("convert", files / "train.svm", folder, "--to", "disk")
+    assert "--weights" in complaint(
+        "convert", files / "train.csv", tmp_path / "x", "--to", "disk", "--weights", "f1"
+    )

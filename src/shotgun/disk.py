@@ -144,9 +144,10 @@ class Matrix:
             tile_columns(self, tile, which[(tile.first <= which) & (which < tile.last)])
             for tile in self.tiles
         ]
-        order = np.argsort(np.argsort(which, kind="stable"), kind="stable")
-        gathered = sp.hstack([part for part in parts if part is not None], format="csc")
-        return sp.csc_array(gathered[:, order])
+        gathered = sp.csc_array(sp.hstack([part for part in parts if part is not None]))
+        if (np.diff(which) > 0).all():
+            return gathered
+        return gathered[:, np.argsort(np.argsort(which, kind="stable"), kind="stable")]
 
     def to_memory(self) -> sp.csc_array:
         """All of it."""
@@ -176,12 +177,14 @@ def tile_columns(matrix: Matrix, tile: Tile, which: Array) -> sp.csc_array | Non
     starts = matrix._starts[tile.first : tile.last + 1] - matrix._starts[tile.first]
     sizes = starts[which + 1] - starts[which]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
-    entries = np.repeat(starts[which] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    entries: Any = slice(None)
+    if not np.array_equal(which, np.arange(tile.last - tile.first)):
+        entries = np.repeat(starts[which] - indptr[:-1], sizes) + np.arange(indptr[-1])
     indices = tile.array("indices", np.int32, tile.nnz)[entries]
     if indices.size and not 0 <= indices.min() <= indices.max() < matrix.shape[0]:
         raise ValueError(f"{tile.file('indices')} is damaged: there is no such row")
     if tile.binary:
-        data: Array = np.ones(len(entries), matrix.dtype)
+        data: Array = np.ones(indptr[-1], matrix.dtype)
     else:
         data = tile.array("data", matrix.dtype, tile.nnz)[entries]
     return sp.csc_array((data, indices, indptr), shape=(matrix.shape[0], len(which)))

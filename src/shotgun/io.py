@@ -230,6 +230,8 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
     if write_to is None:
         able = ", ".join(sorted(name for name in FORMATS if FORMATS[name].write))
         raise ValueError(f"{target}: cannot write {name}; formats that can be written: {able}")
+    if hasattr(data.A, "to_memory"):  # on disk
+        data = replace(data, A=data.A.to_memory())
     if target == "-":
         write_to(sys.stdout.buffer, data)
         return

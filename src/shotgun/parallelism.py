@@ -14,7 +14,6 @@ from shotgun.problem import (
     check_number,
     check_threads,
     check_weights,
-    is_sparse,
     make_design,
 )
 from shotgun.solve import Solution
@@ -112,7 +111,7 @@ def report(
     """Describe how parallel A is and which engine `solve` would choose. Parameters as in
     :func:`spectral_radius`."""
     spectrum, d = _spectrum(A, weights, centre, n_threads, tol, seed)
-    sparse = is_sparse(A)
+    sparse = hasattr(A, "nnz")
     n = A.shape[0] if sparse else np.shape(A)[0]
     return Parallelism(
         n=n,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -20,12 +21,14 @@ def parallelism(A: Any, weights: Any, centre: bool, n_threads: int | None) -> Pa
 
 def odd_columns(A: Any, names: Any = None) -> list[str]:
     """Warnings: columns that say nothing, and columns that say the same."""
-    A = A.tocsc() if is_sparse(A) else np.asarray(A)
-    low, high = _extremes(A)
-    zero, constant = (low == 0) & (high == 0), (low == high) & (low != 0)
+    zero, constant = np.zeros(A.shape[1], bool), np.zeros(A.shape[1], bool)
     groups: dict[bytes, list[int]] = defaultdict(list)
-    for j in np.flatnonzero(low != high).tolist():
-        groups[_digest(A, j)].append(j)
+    for first, block in _blocks(A):
+        low, high = _extremes(block)
+        here = slice(first, first + block.shape[1])
+        zero[here], constant[here] = (low == 0) & (high == 0), (low == high) & (low != 0)
+        for j in np.flatnonzero(low != high).tolist():
+            groups[_digest(block, j)].append(first + j)
     alike = [group for group in groups.values() if len(group) > 1]
     warnings = []
     if zero.any():
@@ -37,6 +40,14 @@ def odd_columns(A: Any, names: Any = None) -> list[str]:
         more = f" and {len(alike) - 5} more groups" if len(alike) > 5 else ""
         warnings.append(f"the same: {', '.join(pairs)}{more}")
     return warnings
+
+
+def _blocks(A: Any) -> Iterator[tuple[int, Any]]:
+    """Columns from the first of them on: all at once, or tile by tile where A is on disk."""
+    if hasattr(A, "tiles"):
+        yield from ((tile.first, A.columns(slice(tile.first, tile.last))) for tile in A.tiles)
+    else:
+        yield 0, A.tocsc() if is_sparse(A) else np.asarray(A)
 
 
 def _extremes(A: Any) -> tuple[Any, Any]:

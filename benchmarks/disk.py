@@ -1,0 +1,136 @@
+"""A matrix on disk, four times as large as the memory that the fit may use, against one in memory.
+
+    python benchmarks/disk.py [--folder DIR] [--rows 400000] [--threads 2]
+
+Text-like, as many columns as rows, 300 words a row; lam_max/20, relative gap 1e-6. The limit is
+RLIMIT_DATA (all memory that a process writes to), a quarter of the matrix's bytes. The file cache
+is emptied before each fit where that is allowed. Bytes read are what the process asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LOSSES = ("squared", "logistic")
+
+
+def make(folder: str, rows: int) -> None:
+    from shotgun import disk
+    from shotgun.study.problems.generated import huge_text, planted
+
+    A = huge_text(rows, rows, 300, seed=21, exponent=1.0)
+    disk.write(A, folder, planted(A, 1000, 0.5, seed=22))
+
+
+def bytes_of(folder: str) -> int:
+    return sum(file.stat().st_size for file in Path(folder, "tiles").rglob("*.npy"))
+
+
+def forget_files() -> None:
+    try:
+        Path("/proc/sys/vm/drop_caches").write_text("1")
+    except OSError:
+        print("(the file cache could not be emptied)", file=sys.stderr)
+
+
+def bytes_read() -> int:
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("rchar")))
+
+
+def fit(folder: str, loss: str, lam: float, threads: int, home: str) -> dict[str, Any]:
+    """One fit, in this process."""
+    import shotgun
+    from shotgun import disk
+
+    A: Any = disk.open(folder)
+    y = A.y if loss == "squared" else A.y > np.median(A.y)
+    begin = time.perf_counter()
+    if home == "memory":
+        A = A.to_memory()
+    else:
+        limit = bytes_of(folder) // 4
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    reading = time.perf_counter() - begin
+    how: dict[str, Any] = {"loss": loss, "n_threads": threads, "fit_intercept": True}
+    if not lam:
+        lam = shotgun.lambda_max(A, y, **how) / 20
+    before, begin = bytes_read(), time.perf_counter()
+    s = shotgun.solve(A, y, lam, **how)
+    return {
+        "lam": lam,
+        "reading": reading,
+        "seconds": time.perf_counter() - begin,
+        "bytes": bytes_read() - before,
+        "objective": s.objective,
+        "gap": s.gap / s.null_objective,
+        "rounds": s.n_rounds,
+        "status": s.status,
+        "x": [float(np.abs(s.x).sum()), int(np.count_nonzero(s.x))],
+    }
+
+
+def run(folder: str, loss: str, lam: float, threads: int, home: str) -> dict[str, Any]:
+    forget_files()
+    command = [sys.executable, __file__, "--folder", folder, "--threads", str(threads)]
+    done = subprocess.run(
+        [*command, "--fit", loss, repr(lam), home], capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"{loss}, {home}: {done.stderr.strip().splitlines()[-1]}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def table(folder: str, threads: int) -> None:
+    size = bytes_of(folder)
+    print(f"{size / 2**30:.2f} GB on disk, {size / 2**32:.2f} GB of memory, {threads} threads")
+    print(f"{'':10}{'home':>8}{'seconds':>9}{'reads':>7}{'rounds':>8}{'gap':>9}{'ratio':>7}")
+    for loss in LOSSES:
+        inside = run(folder, loss, 0.0, threads, "memory")
+        outside = run(folder, loss, inside["lam"], threads, "disk")
+        allowed = inside["seconds"] + inside["reading"]
+        for home, answer, ratio in (("memory", inside, 1.0), ("disk", outside, None)):
+            shown = outside["seconds"] / allowed if ratio is None else ratio
+            print(
+                f"{loss:10}{home:>8}{answer['seconds']:9.1f}{answer['bytes'] / size:7.2f}"
+                f"{answer['rounds']:8}{answer['gap']:9.1e}{shown:7.2f}"
+            )
+        same = inside["objective"] == outside["objective"] and inside["x"] == outside["x"]
+        print(f"{'':10}reading once {inside['reading']:.1f} s; the same bits: {same}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", help="where the matrix is kept, or made")
+    parser.add_argument("--rows", type=int, default=400_000)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.make:
+        make(arguments.folder, arguments.rows)
+    elif arguments.fit:
+        loss, lam, home = arguments.fit
+        print(json.dumps(fit(arguments.folder, loss, float(lam), arguments.threads, home)))
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = arguments.folder or str(Path(scratch) / "matrix")
+            if not Path(folder).exists():
+                command = [sys.executable, __file__, "--folder", folder, "--make"]
+                subprocess.run([*command, "--rows", str(arguments.rows)], check=True)
+            table(folder, arguments.threads)
+
+
+if __name__ == "__main__":
+    main()
