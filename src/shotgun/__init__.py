@@ -67,14 +67,17 @@ __all__ = [
     "SparseHuberRegressor",
     "SparsePoissonRegressor",
     "StabilitySelection",
+    "disk",
     "ideal_p",
     "io",
     "lambda_max",
     "load",
     "path",
     "report",
+    "shards",
     "solve",
     "spectral_radius",
+    "study",
     "theory",
 ]
 
@@ -98,7 +101,7 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
-    if name in ("io", "page", "survey", "theory"):
+    if name in ("disk", "io", "page", "shards", "study", "survey", "theory"):
         return importlib.import_module(f"shotgun.{name}")
     if name in _LAZY:
         globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)
