@@ -155,8 +155,16 @@ CASES = {
         ],
     ),
     claims.hybrid: (
-        [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-3), curve("SGD + Shotgun", 1e-4)],
-        [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-3), curve("SGD + Shotgun", 1e-1)],
+        [
+            curve("SGD", 1e-2),
+            curve("Shotgun CDN", 1e-6, ((0.1, 2.0), (1.0, 1.0))),
+            curve("SGD + Shotgun", 1e-6, ((0.1, 2.0), (0.5, 1.0))),
+        ],
+        [
+            curve("SGD", 1e-2),
+            curve("Shotgun CDN", 1e-6, ((0.1, 2.0), (1.0, 1.0))),
+            curve("SGD + Shotgun", 1e-6, ((0.1, 2.0), (2.0, 1.0))),
+        ],
     ),
     claims.iterations_at_8: (
         [facts("signs_2048"), *speed("iterations", "P", {1: 1.0, 8: 7.9})],

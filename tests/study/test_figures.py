@@ -13,11 +13,23 @@ from shotgun.study.runs import Results
 from .test_claims import curve, facts, race, simulated, speed
 
 MEMORY = {
-    "seconds_per_update": {"as it is": 9e-8, "no atomics": 5e-8, "no writes": 4e-8},
-    "bytes_per_update": 900.0,
-    "operations_per_update": 150.0,
-    "bandwidth": 2e10,
-    "peak": 4e10,
+    "machine": {
+        "bytes_per_second": {"1": 1e10, "2": 1.5e10},
+        "operations_per_second": {"1": 2e10, "2": 4e10},
+    },
+    "runs": [
+        {
+            "variant": variant,
+            "threads": threads,
+            "seconds_per_update": seconds / threads,
+            "bytes_of_A_per_update": 600.0,
+            "bytes_of_Ax_per_update": 300.0,
+            "operations_per_update": 150.0,
+            "operations_per_second": 150.0 * threads / seconds,
+        }
+        for variant, seconds in (("as is", 9e-8), ("no atomics", 5e-8))
+        for threads in (1, 2)
+    ],
 }
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import shotgun
 from shotgun.study import jobs
 from shotgun.study.problems import find
+from shotgun.study.solvers import LOGISTIC
 
 
 def no_news() -> None:
@@ -71,3 +72,17 @@ def test_the_objective_is_the_papers():
     assert jobs.Objective(A, y, 2.0, "squared")(x) == pytest.approx(0.625 + 1.0)
     logistic = np.log1p(np.exp(-0.5)) + np.log(2) + 1.0
     assert jobs.Objective(A, y, 2.0, "logistic")(x) == pytest.approx(logistic)
+
+
+def test_a_sample_without_an_opinion_is_half_an_error():
+    A, y = np.array([[1.0], [1.0], [0.0], [0.0]]), np.array([1.0, -1.0, 1.0, 1.0])
+    assert jobs.error(A, y, np.array([1.0])) == pytest.approx(0.25 + 0.25)
+
+
+@pytest.mark.parametrize("solver", LOGISTIC)
+def test_every_classifier_draws_a_curve(solver):
+    best = jobs.learnt("news_small", 1.0, no_news, 20.0)
+    found = jobs.curve(solver, "news_small", 1.0, best["F"], no_news, 1.0)
+    at_zero = best["samples"] * np.log(2) / best["F"] - 1
+    assert found["suboptimality"] < 1.1 * at_zero  # the average of few samples hardly moves
+    assert len(found["extras"]) == len(found["marks"]) > 0

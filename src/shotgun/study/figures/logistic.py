@@ -7,6 +7,7 @@ from typing import Any
 from shotgun.study.figures.canvas import GRID, empty, panels
 from shotgun.study.problems import find
 from shotgun.study.runs import Result, Results
+from shotgun.study.solvers import LOGISTIC
 
 
 def regimes(results: Results) -> list[str]:
@@ -27,7 +28,7 @@ def draw(results: Results) -> Any:
         for result in results.of("curve", problem=name).done():
             _curve(axes[:, k], result)
         axes[0][k].set(
-            title=f"{name}: {line.n} samples, {line.d} features",
+            title=f"{name}, {line.n} x {line.d}",
             ylabel="F / F* - 1",
             xscale="log",
             yscale="log",
@@ -35,7 +36,7 @@ def draw(results: Results) -> Any:
         axes[1][k].set(xlabel="seconds", ylabel="error on held-out samples", xscale="log")
         for ax in axes[:, k]:
             ax.grid(**GRID)
-        axes[0][k].legend(frameon=False, fontsize="small")
+        axes[0][k].legend(frameon=False, fontsize="x-small", loc="lower left")
     return figure
 
 
@@ -43,7 +44,14 @@ def _curve(axes: Any, result: Result) -> None:
     best, marks = result.job.params["best"], result.value["marks"]
     seconds = [max(mark[0], 1e-4) for mark in marks]
     far = [max(mark[1] / best - 1, 1e-9) for mark in marks]
-    axes[0].plot(seconds, far, label=result.job.params["solver"])
+    told = result.job.params
+    label = f"{told['solver']}, decaying" if "how" in told else told["solver"]
+    look: dict[str, Any] = {
+        "label": label,
+        "color": f"C{list(LOGISTIC).index(told['solver'])}",
+        "linestyle": "--" if "how" in told else "-",
+    }
+    axes[0].plot(seconds, far, **look)
     errors = [extra.get("error") for extra in result.value["extras"]]
     if len(errors) == len(seconds):
-        axes[1].plot(seconds, errors, label=result.job.params["solver"])
+        axes[1].plot(seconds, errors, **look)

@@ -8,6 +8,7 @@ published parameters with their published values.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,19 @@ LASSO = {
     "Hard_l0": "hard_l0",
     "GLMNET": "glmnet",
     "LARS": "lars",
+}
+
+# the same for logistic regression -> file, function, what it is told
+LOGISTIC: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "Shotgun": ("cdn", "as_shipped", {}),
+    "Shooting CDN": ("cdn", "solve", {"engine": "shooting_cdn", "P": 1}),
+    "Shotgun CDN": ("cdn", "solve", {}),
+    "SGD": ("sgd", "solve", {"passes": 10**6}),
+    "Parallel SGD": ("parallel_sgd", "solve", {"passes": 10**6}),
+    "SMIDAS": ("smidas", "solve", {"passes": 10**6}),
+    "SGD + Shotgun": ("hybrid", "solve", {}),
+    "SVRG": ("svrg", "solve", {"rounds": 10**6}),
+    "L1_logreg": ("l1_logreg", "solve", {"tol": 1e-12}),
 }
 
 # what takes away each one's own idea of the end, so that the watch decides; GLMNET cannot be
@@ -44,3 +58,10 @@ def solver(name: str) -> Callable[..., Vector]:
     file = LASSO[check_choice("solver", name, tuple(LASSO))]
     solve: Callable[..., Vector] = importlib.import_module(f"{__name__}.{file}").solve
     return solve
+
+
+def classifier(name: str) -> Callable[..., Vector]:
+    """The same for logistic regression."""
+    file, function, told = LOGISTIC[check_choice("solver", name, tuple(LOGISTIC))]
+    solve = getattr(importlib.import_module(f"{__name__}.{file}"), function)
+    return functools.partial(solve, **told)
