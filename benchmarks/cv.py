@@ -125,7 +125,7 @@ def glmnet_logistic(X: Any, y: Any, threads: int) -> tuple[float, Any]:
         cut_point=0,
         n_splits=FOLDS,
         n_jobs=threads,
-        scoring="neg_log_loss",
+        scoring="log_loss",
     ).fit(X, y)
     return float(1 / (len(y) * model.lambda_best_[0])), -model.cv_mean_score_
 
