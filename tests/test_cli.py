@@ -456,3 +456,18 @@ def test_a_matrix_on_disk_is_as_good_as_a_file(files, tmp_path):
     assert "--weights" in complaint(
         "convert", files / "train.csv", tmp_path / "x", "--to", "disk", "--weights", "f1"
     )
+
+
+def test_names_on_disk_must_be_those_of_the_model(files, tmp_path):
+    run("convert", files / "train.csv", tmp_path / "train", "--to", "disk", "--target", "y")
+    run("fit", tmp_path / "train", "-o", tmp_path / "m.shotgun")
+    predicted = run("predict", tmp_path / "m.shotgun", tmp_path / "train").stdout
+    in_file = run("predict", tmp_path / "m.shotgun", files / "train.csv", "--target", "y").stdout
+    np.testing.assert_allclose(*(np.fromstring(k, sep="\n") for k in (predicted, in_file)))
+    names = json.loads((tmp_path / "train" / "names.json").read_text())
+    (tmp_path / "train" / "names.json").write_text(json.dumps(names[::-1]))
+    told = complaint("predict", tmp_path / "m.shotgun", tmp_path / "train")
+    assert "the model's features, in its order" in told
+    assert "makes a folder" in complaint(
+        "convert", files / "train.csv", "-", "--to", "disk", "--target", "y"
+    )

@@ -208,3 +208,76 @@ def test_a_row_that_does_not_exist_is_never_read(tmp_path: Path) -> None:
         shotgun.solve(disk.open(tmp_path / "matrix"), y, 1.0)
     with pytest.raises(ValueError, match="no such row"):
         disk.open(tmp_path / "matrix").to_memory()
+
+
+def test_starts_whose_differences_overflow_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, np.eye(3))
+    starts = np.array([0, 5 * 10**18, -5 * 10**18, 3])
+    np.save(tmp_path / "matrix" / "tiles" / "00000" / "indptr.npy", starts)
+    meta = tmp_path / "matrix" / "meta.json"
+    stated = json.loads(meta.read_text())
+    stated["tiles"][0]["checksums"]["indptr"] = disk.checksum(starts)
+    meta.write_text(json.dumps(stated))
+    with pytest.raises(ValueError, match=r"indptr\.npy: not the starts"):
+        disk.open(tmp_path / "matrix")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5000, '{"format": "shotgun matrix"'])
+@pytest.mark.parametrize("name", ["meta", "names"])
+def test_hostile_json_is_named(tmp_path: Path, name: str, text: str) -> None:
+    write(tmp_path, np.eye(3))
+    (tmp_path / "matrix" / f"{name}.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"{name}\.json: not a matrix on disk"):
+        disk.open(tmp_path / "matrix")
+
+
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, np.eye(3))
+    (tmp_path / "matrix" / "names.json").write_text("[1, {}, null]")
+    with pytest.raises(ValueError, match=r"names\.json: not the names of 3 features"):
+        disk.open(tmp_path / "matrix")
+
+
+@pytest.mark.parametrize("header", [b"(", b"'''", b"  x\n y", b"(" * 9000, b"\0"])
+def test_a_hostile_header_is_named(tmp_path: Path, header: bytes) -> None:
+    write(tmp_path, np.eye(3))
+    file = tmp_path / "matrix" / "tiles" / "00000" / "indices.npy"
+    file.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(12))
+    with pytest.raises(ValueError, match=r"indices\.npy: "):
+        disk.open(tmp_path / "matrix").verify()
+
+
+def test_products_are_of_the_right_size_only(tmp_path: Path) -> None:
+    A, _ = make_matrix()
+    B = write(tmp_path, A)
+    for size in (D - 1, D + 1):
+        with pytest.raises(ValueError, match="x must have 300 rows"):
+            B @ np.ones(size)
+    np.testing.assert_allclose(B @ np.ones(D), A @ np.ones(D))
+    np.testing.assert_allclose(B @ sp.csc_array(np.eye(D)[:, :2]), A[:, :2].toarray())
+    np.testing.assert_array_equal(B @ np.zeros((D, 2)), np.zeros((N, 2)))
+    assert B.columns([]).shape == (N, 0)
+
+
+def test_a_sparse_model_predicts_from_it(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    model = shotgun.LogisticRegression().fit(A, y > 0)
+    wanted = model.predict(A)
+    np.testing.assert_array_equal(model.sparsify().predict(write(tmp_path, A)), wanted)
+
+
+@pytest.mark.parametrize("A", [np.zeros((0, 3)), np.zeros((3, 0)), np.eye(2) * 1j])
+def test_what_cannot_be_read_is_not_written(tmp_path: Path, A: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="A"):
+        disk.write(A, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_several_classes_are_fitted_from_it(tmp_path: Path) -> None:
+    A, y = make_matrix()
+    B, labels = write(tmp_path, A), np.digitize(y, [-1, 1])
+    on_disk, in_memory = (shotgun.LogisticRegression().fit(X, labels) for X in (B, A))
+    np.testing.assert_allclose(on_disk.coef_, in_memory.coef_, atol=1e-6)
+    np.testing.assert_allclose(on_disk.predict_proba(B), in_memory.predict_proba(A), atol=1e-6)
+    with pytest.raises(TypeError, match="whole columns"):
+        B[:5, 0]

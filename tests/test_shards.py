@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from scipy.sparse import csc_array
 from sklearn.datasets import dump_svmlight_file
 
@@ -126,3 +127,106 @@ def test_a_matrix_on_disk_is_read_as_any_file(tmp_path: Path) -> None:
     data = io.read(tmp_path / "m")
     in_memory = shotgun.solve(csc_array(A), y, 5.0)
     np.testing.assert_array_equal(shotgun.solve(data.A, data.y, 5.0).x, in_memory.x)
+
+
+def test_frames_of_zstandard_one_after_another_are_all_read(tmp_path: Path) -> None:
+    A, _ = make_file(tmp_path / "a.svm", 0)
+    packed = zstandard.compress((tmp_path / "a.svm").read_bytes())
+    (tmp_path / "a.svm.zst").write_bytes(3 * packed)
+    for memory in (1 << 30, 20_000):
+        made = shards.convert([tmp_path / "a.svm.zst"], tmp_path / f"m{memory}", memory=memory)
+        np.testing.assert_array_equal(made.to_memory().toarray(), np.concatenate([A, A, A]))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["", "1 1:2 3:4\n"],
+        ["# only a remark\n#\n", "1 1:2 3:4\n"],
+        ["1\n2\n", "1 1:2 3:4"],
+        ["1 1:2\r\n", "1 2:1\r\n2 3:1\r\n"],
+        ["1 1:2", "1 5:2"],
+    ],
+)
+@pytest.mark.parametrize("memory", [1 << 30, 64])
+def test_odd_files_are_read_like_one(tmp_path: Path, texts: list[str], memory: int) -> None:
+    files = [tmp_path / f"{k}.svm" for k in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_bytes(text.encode())
+    (tmp_path / "all.svm").write_bytes("\n".join(texts).encode())
+    made, whole = (
+        shards.convert(files, tmp_path / "m", memory=memory),
+        io.read(tmp_path / "all.svm"),
+    )
+    np.testing.assert_array_equal(made.to_memory().toarray(), whole.A.toarray())
+    np.testing.assert_array_equal(made.y, whole.y)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "1\n2\n"])
+def test_nothing_to_convert_is_said(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.svm").write_text(text)
+    with pytest.raises(ValueError, match=r"a\.svm: no samples, or no features"):
+        shards.convert([tmp_path / "a.svm"], tmp_path / "m")
+
+
+def test_a_slash_after_the_name_changes_nothing(tmp_path: Path) -> None:
+    make_file(tmp_path / "a.svm", 0)
+    shards.convert([tmp_path / "a.svm"], f"{tmp_path / 'm'}/").verify()
+    assert [file.name for file in sorted(tmp_path.iterdir())] == ["a.svm", "m"]
+
+
+def test_entries_in_any_order_can_be_fitted(tmp_path: Path) -> None:
+    parts = {"data": [1.0, 2.0, 3.0], "indices": [2, 0, 1], "indptr": [0, 2, 3], "shape": [3, 2]}
+    np.savez(tmp_path / "a.npz", y=np.arange(3.0), **parts)
+    made = shards.convert([tmp_path / "a.npz"], tmp_path / "m")
+    assert shotgun.solve(made, made.y, 0.1).status == "converged"
+
+
+def test_files_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    np.savez(files[0], A=np.eye(3), y=np.arange(3.0))
+    np.savez(files[1], A=np.ones((2, 4)), y=np.arange(2.0))
+    with pytest.raises(ValueError, match=r"b\.npz: 4 features, others have 3"):
+        shards.convert(files, tmp_path / "m")
+    np.savez(files[1], A=np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"b\.npz: some files have a target"):
+        shards.convert(files, tmp_path / "m")
+
+
+def test_what_others_keep_in_the_partial_folder_stays(tmp_path: Path) -> None:
+    make_file(tmp_path / "a.svm", 0)
+    (tmp_path / "m.partial").mkdir()
+    (tmp_path / "m.partial" / "thesis").write_text("all of it")
+    with pytest.raises(FileExistsError, match=r"m\.partial: is in the way"):
+        shards.convert([tmp_path / "a.svm"], tmp_path / "m")
+    assert (tmp_path / "m.partial" / "thesis").exists()
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    make_file(tmp_path / "a.svm", 0, n=400)
+
+    def append(*_: int) -> None:
+        with (tmp_path / "a.svm").open("a") as file:
+            file.write("1 2:3\n")
+
+    with pytest.raises(ValueError, match="changed while it was read"):
+        shards.convert([tmp_path / "a.svm"], tmp_path / "m", memory=20_000, progress=append)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"dtype": "float16"}, "dtype must be"),
+        ({"target": "y"}, "target does not apply"),
+        ({"memory": 0}, "memory must be at least 1"),
+        ({"format": "disk"}, "matrix on disk already"),
+    ],
+)
+def test_wrong_arguments_leave_nothing_behind(
+    tmp_path: Path, how: dict[str, Any], message: str
+) -> None:
+    make_file(tmp_path / "a.svm", 0)
+    with pytest.raises(ValueError, match=message):
+        shards.convert([tmp_path / "a.svm"], tmp_path / "m", **how)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.svm"]

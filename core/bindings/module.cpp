@@ -47,6 +47,11 @@ Design csc(Vector<Index> starts, Vector<Index> rows, Vector<T> values, std::int6
           d};
 }
 
+[[noreturn]] void raise_os_error(const std::system_error& e) {
+  PyErr_SetString(PyExc_OSError, e.what());
+  throw nb::python_error();
+}
+
 // A tile as Python states it: its first column, then file, offset and checksum of its values (no
 // file where all are one) and of its rows.
 using TileStatement = std::tuple<Column, std::optional<std::string>, std::int64_t, std::uint64_t,
@@ -54,7 +59,7 @@ using TileStatement = std::tuple<Column, std::optional<std::string>, std::int64_
 
 template <class T>
 Design on_disk(const std::vector<TileStatement>& stated, Vector<std::int64_t> starts,
-               std::int64_t n) {
+               std::int64_t n) try {
   std::vector<disk::Tile> tiles;
   for (const auto& [first, values, values_offset, values_sum, rows, rows_offset, rows_sum] : stated)
     tiles.push_back({first,
@@ -63,6 +68,8 @@ Design on_disk(const std::vector<TileStatement>& stated, Vector<std::int64_t> st
   std::vector<std::int64_t> all(starts.data(), starts.data() + starts.size());
   const auto d = static_cast<std::int64_t>(all.size()) - 1;
   return {std::make_unique<DiskSource<T>>(std::move(tiles), std::move(all), n), {}, n, d};
+} catch (const std::system_error& e) {
+  raise_os_error(e);
 }
 
 template <class T>
@@ -162,8 +169,7 @@ auto guarded(Watch& watch, Body&& body) {
   } catch (const disk::Damaged& e) {
     throw nb::value_error(e.what());
   } catch (const std::system_error& e) {
-    PyErr_SetString(PyExc_OSError, e.what());
-    throw nb::python_error();
+    raise_os_error(e);
   } catch (const NotFinite& e) {
     throw nb::value_error(("A contains NaN or infinity, first seen at row " +
                            std::to_string(e.row) + ", column " + std::to_string(e.column))

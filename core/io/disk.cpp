@@ -7,16 +7,40 @@
 #include <utility>
 
 namespace shotgun::disk {
+namespace {
+
+constexpr int most_kept = 256;  // a process may have 1024, by default
+std::atomic<int> kept{0};
+
+int opened(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), path);
+  return descriptor;
+}
+
+// Closed at the end of a scope.
+struct Briefly {
+  int descriptor;
+  ~Briefly() {
+    if (descriptor >= 0) close(descriptor);
+  }
+};
+
+}  // namespace
 
 File::File(std::string path, std::int64_t offset)
-    : path_(std::move(path)),
-      descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)),
-      offset_(offset) {
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), path_);
+    : path_(std::move(path)), descriptor_(-1), offset_(offset) {
+  Briefly file{opened(path_)};
+  if (kept.fetch_add(1) < most_kept)
+    descriptor_ = std::exchange(file.descriptor, -1);
+  else
+    kept.fetch_sub(1);
 }
 
 File::~File() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  kept.fetch_sub(1);
 }
 
 File::File(File&& other) noexcept
@@ -25,9 +49,11 @@ File::File(File&& other) noexcept
       offset_(other.offset_) {}
 
 void File::read(std::int64_t at, void* to, std::size_t count) const {
+  const Briefly file{descriptor_ < 0 && count > 0 ? opened(path_) : -1};
+  const int descriptor = descriptor_ < 0 ? file.descriptor : descriptor_;
   auto* out = static_cast<char*>(to);
   while (count > 0) {
-    const ssize_t got = pread(descriptor_, out, count, offset_ + at);
+    const ssize_t got = pread(descriptor, out, count, offset_ + at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw std::system_error(errno, std::generic_category(), path_);
     if (got == 0) throw Damaged(path_ + " is damaged: it ends too early");

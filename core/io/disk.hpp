@@ -17,7 +17,7 @@ struct Damaged : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A part of a file that is open for reading.
+// A part of a file. It stays open between reads unless too many others do.
 class File {
  public:
   File(std::string path, std::int64_t offset);
@@ -31,7 +31,7 @@ class File {
 
  private:
   std::string path_;
-  int descriptor_;
+  int descriptor_;  // none where it is negative
   std::int64_t offset_;
 };
 

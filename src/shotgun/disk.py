@@ -70,12 +70,13 @@ class Tile:
         """Where its columns begin."""
         starts = np.array(self.array("indptr", np.int64, self.last - self.first + 1))
         _verify(self.file("indptr"), starts, self.checksums["indptr"])
-        if starts[0] != 0 or starts[-1] != self.nnz or (np.diff(starts) < 0).any():
+        ascend = (starts[:-1] <= starts[1:]).all()  # differences might overflow
+        if starts[0] != 0 or starts[-1] != self.nnz or not ascend:
             raise ValueError(f"{self.file('indptr')}: not the starts of {self.nnz} entries")
         return starts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matrix:
     """A matrix on disk: what `shotgun.solve`, `path` and the estimators take in place of A.
 
@@ -144,22 +145,37 @@ class Matrix:
             tile_columns(self, tile, which[(tile.first <= which) & (which < tile.last)])
             for tile in self.tiles
         ]
+        if not which.size:
+            return sp.csc_array((self.shape[0], 0), dtype=self.dtype)
         gathered = sp.csc_array(sp.hstack([part for part in parts if part is not None]))
         if (np.diff(which) > 0).all():
             return gathered
         return gathered[:, np.argsort(np.argsort(which, kind="stable"), kind="stable")]
+
+    def __getitem__(self, key: tuple[slice, Any]) -> sp.csc_array:
+        """A[:, which]: :meth:`columns`."""
+        rows, which = key
+        if rows != slice(None):
+            raise TypeError("of a matrix on disk, whole columns can be taken: A[:, which]")
+        return self.columns(which)
 
     def to_memory(self) -> sp.csc_array:
         """All of it."""
         return self.columns(slice(None))
 
     def __matmul__(self, x: Any) -> Array:
-        """A @ x, of which only the columns that x uses are read."""
-        x = np.asarray(x)
+        """A @ x, a tile at a time; only the columns that x uses are read."""
+        x = x.toarray() if sp.issparse(x) else np.asarray(x)
+        if x.ndim not in (1, 2) or len(x) != self.shape[1]:
+            raise ValueError(f"x must have {self.shape[1]} rows, not shape {x.shape}")
         used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
-        if not used.size:
-            return np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
-        return np.asarray(self.columns(used) @ x[used])
+        product = np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
+        for tile in self.tiles:
+            here = used[slice(*np.searchsorted(used, (tile.first, tile.last)))]
+            part = tile_columns(self, tile, here)
+            if part is not None:
+                product += part @ x[here]
+        return product
 
     def verify(self) -> None:
         """Read everything, and raise ValueError where it is not what was written."""
@@ -205,28 +221,34 @@ def open(path: Name) -> Matrix:
         y = np.array(_mapped(str(folder / "y.npy"), np.float64, n))
         _verify(str(folder / "y.npy"), y, meta["checksums"]["y"])
     if (folder / "names.json").exists():
-        names = json.loads((folder / "names.json").read_text())
-        if not isinstance(names, list) or len(names) != d:
+        names = _loaded(folder / "names.json")
+        texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if not texts or len(names) != d:
             raise ValueError(f"{folder / 'names.json'}: not the names of {d} features")
     return Matrix(folder, (n, d), _DTYPES[meta["dtype"]], tiles, y, names)
 
 
 def _meta(file: Path) -> dict[str, Any]:
     try:
-        meta = json.loads(file.read_text())
+        meta = _loaded(file)
     except FileNotFoundError:
         raise FileNotFoundError(f"{file}: not a matrix on disk") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{file}: not a matrix on disk: {error}") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ValueError(f"{file}: not a matrix on disk")
     if meta.get("version") != VERSION:
         raise ValueError(f"{file}: version {meta.get('version')!r}; this reads {VERSION}")
     try:
         _check_meta(meta)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error!r}") from None
     return meta
+
+
+def _loaded(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: not a matrix on disk: {error}") from None
 
 
 def _check_meta(meta: dict[str, Any]) -> None:
@@ -267,7 +289,7 @@ def _offset(file: str, dtype: npt.DTypeLike, size: int) -> int:
         try:
             version = np.lib.format.read_magic(opened)
             header = np.lib.format.read_array_header_1_0(opened) if version == (1, 0) else None
-        except ValueError as error:
+        except Exception as error:  # of whatever kind numpy's parser of a hostile header raises
             raise ValueError(f"{file}: {error}") from None
         found = None if header is None else (header[0], header[2])
         if found != ((size,), np.dtype(dtype)):
@@ -304,6 +326,10 @@ def write(
     It appears whole or not at all.
     """
     A = sp.csc_array(A)
+    for size in A.shape:
+        check_count("A.shape", size, most=_MOST)
+    if A.dtype.kind not in "fiub":
+        raise TypeError(f"A must hold real numbers, not {A.dtype}")
     if A.dtype not in _DTYPES.values():
         A = A.astype(np.float32 if A.dtype == np.float16 else np.float64)
     if not A.has_canonical_format:

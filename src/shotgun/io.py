@@ -24,7 +24,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from io import BytesIO, RawIOBase
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -199,7 +199,7 @@ def read(
         impute=None if impute is None else check_choice("impute", impute, _IMPUTE),
         n_features=None if n_features is None else check_count("n_features", n_features),
         zero_based=zero_based,
-        dtype=_float(dtype),
+        dtype=check_float(dtype),
         n_threads=check_threads(n_threads),
     )
     name = format_of(source.path, format)
@@ -266,7 +266,7 @@ def format_of(path: str, format: str | None = None) -> str:
     )
 
 
-def _float(dtype: Any) -> np.dtype[Any]:
+def check_float(dtype: Any) -> np.dtype[Any]:
     checked: np.dtype[Any] = np.dtype(dtype)
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"dtype must be float64 or float32, not {checked}")
@@ -324,7 +324,9 @@ def _open_zstandard(path: str, mode: str) -> Any:
         import zstandard
     except ImportError:
         raise needs("zstandard", ".zst files") from None
-    return _Zstandard(path) if mode == "rb" else zstandard.open(path, mode)
+    if mode == "rb":
+        return BufferedReader(_Zstandard(path), _CHUNK)  # which reads as much as it is told
+    return zstandard.open(path, mode)
 
 
 def _opener(module: str) -> Callable[[str, str], Any]:

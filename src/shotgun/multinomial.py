@@ -384,7 +384,7 @@ def _products(
     A: Any, moving: Mask
 ) -> tuple[Callable[[Vector], Matrix], Callable[[Matrix], Vector]]:
     """A times the moving weights, and its transpose: of sparse columns each class has its own."""
-    if sp.issparse(A):
+    if sp.issparse(A) or hasattr(A, "tiles"):  # on disk
         own = sp.block_diag([A[:, np.flatnonzero(m)] for m in moving], format="csc")
         own = own.astype(np.float64, copy=False)
         return lambda x: (own @ x).reshape(len(moving), -1), lambda u: own.T @ u.ravel()

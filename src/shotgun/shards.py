@@ -21,9 +21,10 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun import disk, io
-from shotgun.problem import Columns, check_threads
+from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
+_MOST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,19 @@ class Run:
 
     folder: Path
     n: int
-    nnz: int
 
     @classmethod
     def of(cls, folder: Path) -> Run:
         info = json.loads((folder / "info.json").read_text())
-        return cls(folder, info["n"], info["nnz"])
+        return cls(folder, info["n"])
+
+    @property
+    def d(self) -> int:
+        return len(self.array("indptr")) - 1
+
+    @property
+    def has_y(self) -> bool:
+        return (self.folder / "y.npy").exists()
 
     def array(self, name: str) -> Any:
         return np.load(self.folder / f"{name}.npy", mmap_mode="r")
@@ -89,22 +97,36 @@ def convert(
     """
     if Path(path).exists():
         raise FileExistsError(f"{path}: exists already")
-    threads = check_threads(n_threads)
+    threads, memory = check_threads(n_threads), check_count("memory", memory)
     files = [os.fspath(source) for source in sources]
-    formats = {io.format_of(file, format) for file in files}
-    if len(formats) != 1:
-        raise ValueError(f"sources must be files of one format, not {', '.join(sorted(formats))}")
-    job = _Job(Path(f"{os.fspath(path)}.partial"), files, formats.pop(), memory)
-    how = {"target": target, "format": job.format, "dtype": np.dtype(dtype).name}
-    job.begin(how | {"zero_based": zero_based})
+    name = _format(files, format)
+    for option, value, where in (("target", target, False), ("zero_based", zero_based, True)):
+        if value is not None and (name == "svmlight") is not where:
+            raise ValueError(f"{option} does not apply to files of format {name}")
+    folder = Path(path).with_name(f"{Path(path).name}.partial")
+    job = _Job(folder, files, name, memory)
+    how = {"target": target, "format": name, "dtype": io.check_float(dtype).name}
+    statement = job.begin(how | {"zero_based": zero_based})
     for k, source in enumerate(job.sources):
         for block in job.blocks(k, source, how | {"n_threads": threads}):
             job.lay_aside(k, block)
             if progress is not None:
                 progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
+    if job.state(how | {"zero_based": zero_based}) != statement:
+        raise ValueError("sources: a file changed while it was read")
     made = job.merge(path, np.dtype(dtype), zero_based, threads)
     shutil.rmtree(job.folder)
     return made
+
+
+def _format(files: list[str], format: str | None) -> str:
+    """The one that all files have."""
+    formats = sorted({io.format_of(file, format) for file in files})
+    if len(formats) != 1:
+        raise ValueError(f"sources must be files of one format, not of {formats}")
+    if formats == ["disk"]:
+        raise ValueError(f"{files[0]}: is a matrix on disk already")
+    return formats[0]
 
 
 class _Job:
@@ -116,15 +138,23 @@ class _Job:
         self.runs: list[Run] = []
         self.names: list[str] | None = None
 
-    def begin(self, how: dict[str, Any]) -> None:
+    def state(self, how: dict[str, Any]) -> str:
+        """What tells this job, and its files as they are now, from others."""
+        stats = [(os.path.abspath(s), os.stat(s)) for s in self.sources]
+        stamps = [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+        return json.dumps([stamps, self.memory, how], default=os.fspath)
+
+    def begin(self, how: dict[str, Any]) -> str:
         """Go on where the same job was interrupted, or start afresh."""
-        stamps = [[os.path.abspath(s), os.stat(s).st_mtime_ns] for s in self.sources]
-        statement = json.dumps([stamps, self.sizes, self.memory, how])
+        statement = self.state(how)
         note = self.folder / "job.json"
+        if not note.exists() and self.folder.exists() and any(self.folder.iterdir()):
+            raise FileExistsError(f"{self.folder}: is in the way, and no conversion left it there")
         if not note.exists() or note.read_text() != statement:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             note.write_text(statement)
+        return statement
 
     def bytes_before(self, k: int) -> int:
         return sum(self.sizes[:k])
@@ -142,7 +172,7 @@ class _Job:
             if end is None:
                 return
         if self.format == "svmlight":
-            yield from svmlight_blocks(source, end, lines, self.memory // 8, how)
+            yield from svmlight_blocks(source, end, lines, max(1, self.memory // 8), how)
         else:
             data = io.read(source, light=False, **how)
             yield Block(data.A, data.y, data.feature_names, None)
@@ -155,6 +185,8 @@ class _Job:
         import scipy.sparse as sp
 
         A = sp.csc_array(block.A)
+        A.sum_duplicates()
+        self._check_like_others(k, A.shape[1], block)
         if block.names is not None and self.names is not None and block.names != self.names:
             raise ValueError(f"{self.sources[k]}: other features than in {self.sources[0]}")
         self.names = block.names
@@ -165,28 +197,38 @@ class _Job:
         starts = np.asarray(A.indptr, np.int64)
         arrays = {"data": A.data, "indices": A.indices.astype(np.int32), "indptr": starts}
         if block.y is not None:
-            arrays["y"] = block.y
+            arrays["y"] = check_vector(f"{self.sources[k]}: y", block.y, A.shape[0])
         for name, array in arrays.items():
             np.save(part / f"{name}.npy", array)
-        info = {"n": A.shape[0], "nnz": A.nnz, "names": block.names}
+        info = {"n": A.shape[0], "names": block.names}
         (part / "info.json").write_text(json.dumps(info | {"end": block.end, "lines": block.lines}))
         part.rename(folder)
         self.runs.append(Run.of(folder))
+
+    def _check_like_others(self, k: int, d: int, block: Block) -> None:
+        """svmlight alone may have features that were never seen before."""
+        if not self.runs:
+            return
+        if self.format != "svmlight" and d != self.runs[0].d:
+            raise ValueError(f"{self.sources[k]}: {d} features, others have {self.runs[0].d}")
+        if (block.y is not None) is not self.runs[0].has_y:
+            raise ValueError(f"{self.sources[k]}: some files have a target and others have none")
 
     def merge(
         self, path: io.Name, dtype: np.dtype[Any], zero_based: bool | None, threads: int
     ) -> disk.Matrix:
         """All runs, tile by tile."""
-        d = max(len(run.array("indptr")) - 1 for run in self.runs)
-        if self.names is not None and any(len(r.array("indptr")) - 1 != d for r in self.runs):
-            raise ValueError("the files differ in their number of features")
-        sizes = np.zeros(d, np.int64)
+        n, d = sum(run.n for run in self.runs), max((run.d for run in self.runs), default=0)
+        sizes = np.zeros(max(d, 1), np.int64)
         for run in self.runs:
             here = np.diff(run.array("indptr"))
             sizes[: len(here)] += here
         skip = self._first_index(sizes, zero_based)
+        if not n or d <= skip:
+            raise ValueError(f"{', '.join(self.sources)}: no samples, or no features")
+        if n > _MOST:
+            raise ValueError(f"{n} samples: a matrix on disk has at most {_MOST}")
         tile_bytes = min(disk.TILE, self.memory // (8 * threads))
-        n = sum(run.n for run in self.runs)
         with disk.writing(path) as writer, ThreadPoolExecutor(threads) as pool:
             bounds = disk.tile_bounds(sizes[skip:], dtype.itemsize + 4, tile_bytes)
 
@@ -227,8 +269,7 @@ class _Job:
         return data, indices, starts
 
     def _targets(self) -> Any:
-        kept = [(run.folder / "y.npy").exists() for run in self.runs]
-        if not any(kept):
+        if not self.runs[0].has_y:
             return None
         return np.concatenate([run.array("y") for run in self.runs])
 

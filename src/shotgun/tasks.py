@@ -466,6 +466,10 @@ def in_order(model: Any, data: Data, file: str) -> Any:
     for name in missing:
         if "=" not in name or name.rpartition("=")[0] not in of_values:
             raise ValueError(f"{file}: the model's feature {name!r} is not there")
+    if data.feature_names == list(names):
+        return data.A
+    if hasattr(data.A, "to_memory"):  # on disk
+        raise ValueError(f"{file}: a matrix on disk must have the model's features, in its order")
     wanted = [place.get(name, len(place)) for name in names]
     if not missing:
         return data.A[:, wanted]
@@ -538,6 +542,8 @@ def convert(given: Given) -> int:
             if getattr(given, option) is not None:
                 raise ValueError(f"--{option} does not apply to a matrix on disk")
         how = {"target": given.target, "format": given.format, "n_threads": given.threads}
+        if given.output == "-":
+            raise ValueError("--to disk makes a folder: give its name")
         memory = int(given.memory * 2**30)
         shards.convert([given.data], given.output, memory=memory, **how)
         return CONVERGED

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <bit>
 #include <filesystem>
 #include <fstream>
@@ -140,6 +142,21 @@ TEST_CASE("a tile that has changed since it was written is found out, and named"
     std::filesystem::resize_file(stored.path(1, "values"), static_cast<std::uintmax_t>(size - 1));
     CHECK(names(stored.path(1, "values")));
   }
+}
+
+TEST_CASE("there may be more tiles than a process may open files") {
+  const auto A = random_matrix<double>(20, 400, 0.5, 26);
+  const Doubles v = random_vector(A.n, 27);
+  std::vector<Column> firsts(400);
+  std::iota(firsts.begin(), firsts.end(), 0);
+  const Stored stored(A, firsts);
+  rlimit usual;
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit few{320, usual.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  CHECK_NOTHROW(survey(*stored.open(), v));
+  CHECK_NOTHROW(survey(*stored.open(), v));  // the first has closed what it kept
+  setrlimit(RLIMIT_NOFILE, &usual);
 }
 
 TEST_CASE("checksums of parts add up to that of the whole") {

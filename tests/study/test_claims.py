@@ -215,3 +215,35 @@ def test_a_package_that_is_missing_is_no_defeat_of_its_solver():
         "race", {}, status="not installed", solver="GLMNET", problem="bigrams_100k", lam=0.5
     )
     assert claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), gone])).held is None
+
+
+def test_to_diverge_below_the_ideal_is_not_linear():
+    results = [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(None, 8)]
+    assert claims.linear_up_to_star(Results(results)).held is False
+
+
+def test_who_never_gets_there_is_the_slower_one():
+    direct = {"how": {"factor": 0.0}}
+    for path, plain, held in ((1.0, None, True), (None, 1.0, False), (None, None, None)):
+        results = Results([race("Shooting", path), race("Shooting", plain, **direct)])
+        assert claims.warm_starts(results).held is held
+    camera = [facts("china32_01", ideal_p=3), race("Shooting", 1.0, **CAMERA)]
+    found = claims.camera_slower(Results([*camera, race("Shotgun (P = 8)", None, **CAMERA)]))
+    assert found.held is True
+
+
+@pytest.mark.parametrize(
+    ("shooting", "shotgun", "held"),
+    [(None, 10.0, True), (None, 50.0, None), (None, None, False), (50.0, None, False)],
+)
+def test_limits_are_lower_bounds_on_the_largest_problem(shooting, shotgun, held):
+    largest = {"problem": "bigrams_5.8m"}
+    ran = [race("Shooting", shooting, **largest), race("Shotgun (P = 8)", shotgun, **largest)]
+    assert claims.largest(Results(ran)).held is held
+
+
+def test_curves_without_a_look_or_at_the_optimum_break_no_verdict():
+    at_once = [curve("SGD", 0.0), curve("Parallel SGD", -1e-9)]
+    assert claims.parallel_sgd(Results(at_once)).held is True
+    blind = [curve("SGD", 0.1), curve("SGD", None, marks=(), how={"decay": True})]
+    assert claims.constant_rates(Results(blind)).held is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import time
 
 import pytest
@@ -126,3 +127,12 @@ def test_results_are_plain_json(tmp_path):
     store.save(runs.run(FACTS))
     [file] = tmp_path.glob("*.json")
     assert json.loads(file.read_text())["job"]["kind"] == "facts"
+
+
+@pytest.mark.parametrize("most", [1 << 20, resource.RLIM_INFINITY])
+def test_the_bound_on_memory_is_within_that_of_the_system(monkeypatch, most):
+    told = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
+    runs._bound_memory()
+    assert told == [(1 << 20 if most == 1 << 20 else int(0.9 * runs.MEMORY), most)]

@@ -104,9 +104,13 @@ def optima_of(plan: Plan, known: Results, problem: Problem) -> Iterator[Job]:
 
 
 def solved(plan: Plan, known: Results, problem: Problem) -> Results:
-    """What is known of them."""
+    """Those that are known well enough to judge others by."""
     wanted = {job.key for job in optima_of(plan, known, problem)}
-    return Results(r for r in known.of("optimum").done() if r.job.key in wanted)
+    return Results(
+        r
+        for r in known.of("optimum").done()
+        if r.job.key in wanted and r.value["gap"] <= 0.1 * ACCURACY * r.value["F"]
+    )
 
 
 def well_fitted(plan: Plan, known: Results) -> Iterator[Job]:

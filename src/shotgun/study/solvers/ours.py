@@ -7,6 +7,7 @@ all columns finds the objective that the watch wants.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,12 @@ def pathwise(
     A: Any, y: Any, lam: float, watch: Watch, *, factor: float = FACTOR, **how: Any
 ) -> Vector:
     """Plain fits along a path to lam; `factor` = 0 goes there directly."""
-    clock = Clock(watch, len(y))
-    x, stage = None, lambda_max(A, y, how.get("loss", "squared"))
+    clock, x, stage = Clock(watch, len(y)), None, 0.0
     how["working_set"] = False
+    if factor > 0:
+        begin = time.perf_counter()
+        stage = lambda_max(A, y, how.get("loss", "squared"))
+        clock.before = time.perf_counter() - begin
     while factor > 0 and stage * factor > lam and not watch.overdue():
         stage *= factor
         x = clock.fit(A, y, stage, x0=x, tol=LOOSE, **how).x
