@@ -31,7 +31,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import check_count, check_vector
+from shotgun.problem import Elsewhere, check_count, check_vector
 
 Array: TypeAlias = npt.NDArray[Any]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -76,7 +76,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Elsewhere):
     """A matrix on disk: what `shotgun.solve`, `path` and the estimators take in place of A.
 
     Attributes
@@ -95,8 +95,6 @@ class Matrix:
     tiles: tuple[Tile, ...] = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
-
-    ndim = 2
 
     def __post_init__(self) -> None:
         self._starts  # noqa: B018 (what is wrong with them is said at once)
@@ -148,18 +146,6 @@ class Matrix:
         if (np.diff(which) > 0).all():
             return gathered
         return gathered[:, np.argsort(np.argsort(which, kind="stable"), kind="stable")]
-
-    def to_memory(self) -> sp.csc_array:
-        """All of it."""
-        return self.columns(slice(None))
-
-    def __matmul__(self, x: Any) -> Array:
-        """A @ x, of which only the columns that x uses are read."""
-        x = np.asarray(x)
-        used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
-        if not used.size:
-            return np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
-        return np.asarray(self.columns(used) @ x[used])
 
     def verify(self) -> None:
         """Read everything, and raise ValueError where it is not what was written."""

@@ -1,0 +1,407 @@
+"""A matrix on a Dask cluster: shards of rows, or tiles of columns, where the workers have them.
+
+::
+
+    client = distributed.Client("tcp://...")
+    shotgun.Lasso(alpha=0.1).fit(X, y)                      # dask.array or dask.dataframe
+    A = shotgun.dask.read(["part-0.svm", "part-1.svm"])     # each file read by a worker
+    shotgun.solve(A, A.y, lam=1.0)
+
+The loop runs here and owns x and Ax. In a round every worker answers for the shards that it has: a
+scan is a task for each shard and a tree of sums over them, and of the columns that matter the
+entries travel here, once. Shards never change and rounds leave nothing behind, so that a lost worker
+costs what it had and no more; sums run in the order of the shards, so that the answer has the same
+bits for any number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+try:
+    import dask
+    import dask.array
+    from dask.delayed import Delayed, delayed
+except ImportError as error:
+    raise ImportError("matrices on a cluster need: pip install 'shotgun-l1[dask]'") from error
+
+import shotgun._core as _core
+from shotgun import disk, io
+from shotgun.model import fingerprint
+from shotgun.problem import Columns, Elsewhere, _float_dtype, check_vector, make_design
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Name: TypeAlias = "str | os.PathLike[str]"
+
+# v and y travel with the tasks, by intent: so the scheduler can run them again
+_QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+
+
+class ShardError(ValueError):
+    """What went wrong on a worker, and with which shard."""
+
+
+@contextmanager
+def _blamed(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise ShardError(f"{name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a matrix, as a worker has it."""
+
+    name: str
+    A: Any  # Columns, an array in Fortran order or a tile on disk
+    y: Array | None = None
+    feature_names: list[str] | None = None
+    zero_based: bool | None = None
+
+    def __sizeof__(self) -> int:  # what the scheduler believes
+        if isinstance(self.A, Columns):
+            return sum(int(part.nbytes) for part in (self.A.data, self.A.indices, self.A.indptr))
+        return int(getattr(self.A, "nbytes", 1000))
+
+    def facts(self) -> Facts:
+        """What the client has to know."""
+        nnz = self.A.nnz if hasattr(self.A, "nnz") else self.A.size
+        digest = int(fingerprint(self.A)["hash"][:16], 16)
+        return Facts(replace(self, A=None), self.A.shape, int(nnz), _dtype(self.A), digest)
+
+    def scan(self, v: Array, which: Array | None) -> Array:
+        """Its part of A'v, for the columns `which` or all."""
+        with _blamed(self.name):
+            return _core.scan(self._design(), v, which)
+
+    def survey(self, w: Array | None, v: Array) -> Array:
+        """Sums, squares and A'v of all its columns."""
+        with _blamed(self.name):
+            return np.stack(_core.survey(self._design(), w, v))
+
+    def columns(self, which: Array) -> sp.csc_array:
+        """Its part of some columns."""
+        with _blamed(self.name):
+            if isinstance(self.A, Elsewhere):
+                return self.A.columns(which)
+            return sp.csc_array(self._readable()[:, which])
+
+    def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
+        """What a function says of its rows."""
+        with _blamed(self.name):
+            return of_rows(self._readable(), offset=offset)
+
+    def _design(self) -> _core.Design:
+        if not isinstance(self.A, Columns):
+            return make_design(self.A, 1)
+        return _core.csc(self.A.indptr, self.A.indices, self.A.data, self.A.shape[0])
+
+    def _readable(self) -> Any:
+        return self.A.tocsc() if isinstance(self.A, Columns) else self.A
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a shard without having it."""
+
+    shard: Shard  # but for its A
+    shape: tuple[int, int]
+    nnz: int
+    dtype: np.dtype[Any]
+    checksum: int
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix(Elsewhere):
+    """A matrix on a cluster: what `shotgun.solve`, `path` and the estimators take in place of A.
+
+    Attributes
+    ----------
+    shards : list of Delayed
+        Kept by the workers.
+    starts : ndarray
+        The first row (tiles: column) of each shard, and where the last one ends.
+    shape : (n, d)
+    dtype : float32 or float64
+    nnz : int
+    y : ndarray of shape (n,), or None
+    feature_names : list of str, or None
+    tiled : shotgun.disk.Matrix, or None
+        What the shards are tiles of; None where they are rows.
+    """
+
+    shards: list[Delayed] = field(repr=False)
+    starts: Array = field(repr=False)
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    nnz: int
+    checksums: Array = field(repr=False)
+    y: Array | None = field(repr=False)
+    feature_names: list[str] | None = field(repr=False)
+    tiled: disk.Matrix | None = field(repr=False)
+
+    def design(self) -> _core.Design:
+        """What the core asks."""
+        made = _core.remote32 if self.dtype == np.float32 else _core.remote64
+        return made(*self.shape, self.nnz, self._scan, self._survey, self._fetch)
+
+    def columns(self, which: Any) -> sp.csc_array:
+        """Some of the columns, here."""
+        which = np.arange(self.shape[1], dtype=np.int32)[which]
+        if self.tiled is None:
+            shared = delayed(which)
+            parts = _compute([shard.columns(shared) for shard in self.shards])
+            return sp.vstack(parts, format="csc", dtype=self.dtype)
+        parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
+        order = np.argsort(self._tile_of(which), kind="stable")
+        gathered = sp.hstack(parts, format="csc")
+        return gathered[:, np.argsort(order)] if (np.diff(order) != 1).any() else gathered
+
+    def map_rows(self, of_rows: Callable[..., Array], offset: Any = None) -> dask.array.Array:
+        """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for."""
+        like = of_rows(sp.csr_array((1, self.shape[1]), dtype=self.dtype))
+        known = None if offset is None else check_vector("offset", offset, self.shape[0])
+        shards, starts, function = self.shards, self.starts, delayed(of_rows)
+        if self.tiled is not None:
+            shards = [delayed(Shard(str(self.tiled.path), self.tiled), traverse=False)]
+            starts = np.array([0, self.shape[0]])
+        blocks = []
+        for shard, first, last in zip(shards, starts[:-1], starts[1:], strict=True):
+            block = shard.rows(function, None if known is None else known[first:last])
+            shape = (int(last - first), *like.shape[1:])
+            blocks.append(dask.array.from_delayed(block, shape, like.dtype))
+        return dask.array.concatenate(blocks)
+
+    def _scan(self, v: Array, which: Array | None) -> Array:
+        if self.tiled is None:
+            shared = None if which is None else delayed(which)
+            return self._summed(lambda shard, rows: shard.scan(v[rows], shared))
+        shared = delayed(v)
+        if which is None:
+            return np.concatenate(_compute([shard.scan(shared, None) for shard in self.shards]))
+        out = np.empty(len(which))
+        parts = self._of_tiles(which, lambda shard, inside: shard.scan(shared, inside))
+        out[np.argsort(self._tile_of(which), kind="stable")] = np.concatenate(parts)
+        return out
+
+    def _survey(self, w: Array | None, v: Array) -> Array:
+        if self.tiled is None:
+            return self._summed(
+                lambda shard, rows: shard.survey(None if w is None else w[rows], v[rows])
+            )
+        weights, shared = delayed(w), delayed(v)
+        parts = _compute([shard.survey(weights, shared) for shard in self.shards])
+        return np.concatenate(parts, axis=1)
+
+    def _fetch(self, which: Array) -> tuple[Array, Array, Array]:
+        A = self.columns(which)
+        return A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data
+
+    def _summed(self, ask: Callable[[Any, slice], Delayed]) -> Array:
+        """The sum of what the row shards answer: a tree of tasks, the same for any workers."""
+        bounds = zip(self.shards, self.starts[:-1], self.starts[1:], strict=True)
+        parts = [ask(shard, slice(first, last)) for shard, first, last in bounds]
+        add = delayed(np.add, pure=False)
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            parts = [add(*pair) for pair in pairs] + parts[len(parts) - len(parts) % 2 :]
+        return _compute(parts)[0]
+
+    def _tile_of(self, which: Array) -> Array:
+        return np.searchsorted(self.starts, which, "right") - 1
+
+    def _of_tiles(self, which: Array, ask: Callable[[Any, Array], Delayed]) -> list[Any]:
+        """What the tiles of these columns answer, in the order of the tiles."""
+        tile = self._tile_of(which)
+        return _compute(
+            [
+                ask(self.shards[t], (which[tile == t] - self.starts[t]).astype(np.int32))
+                for t in np.unique(tile)
+            ]
+        )
+
+
+def matrix(A: Any, y: Any = None) -> Matrix:
+    """A matrix on the cluster of the current `distributed.Client` (without one, in threads).
+
+    Parameters
+    ----------
+    A : dask.array, dask.dataframe, list of delayed objects or futures, or shotgun.disk.Matrix
+        An array's chunks are dense or sparse (scipy's); they become shards of rows. A list is of
+        shards of rows: arrays, sparse matrices, data frames, :class:`shotgun.io.Data` or pairs of
+        one of these and the targets. A matrix on disk becomes tiles of columns; workers must find
+        it where it is.
+    y : array, Dask collection or list of them, optional
+        The targets, where they do not come with the shards.
+    """
+    if isinstance(A, disk.Matrix):
+        made = _tiles(A)
+    else:
+        parts = _rows(A)
+        names = [f"shard {k} of {len(parts)}" for k in range(len(parts))]
+        pairs = zip(names, parts, strict=True)
+        made = _gather([delayed(_load)(name, part) for name, part in pairs])
+    if y is None:
+        return made
+    target = np.concatenate(_compute(y)) if isinstance(y, list) else np.asarray(y)
+    if target.shape[:1] != made.shape[:1]:
+        raise ValueError(f"y must have {made.shape[0]} rows, not {len(target)}")
+    return replace(made, y=target)
+
+
+def read(files: Sequence[Name], **how: Any) -> Matrix:
+    """Rows in files of one kind, each read by a worker, which must find it where it is.
+
+    Parameters
+    ----------
+    files : list of paths
+        Of any format that :func:`shotgun.io.read` reads; in the order of the rows.
+    **how
+        As of :func:`shotgun.io.read`: target, format, dtype, ...
+    """
+    names = [os.fspath(file) for file in files]
+    if not names:
+        raise ValueError("files must name at least one")
+    made = [delayed(_read)(name, how) for name in names]
+    shards, facts = _settle(made)
+    widest = max(fact.shape[1] for fact in facts)
+    based = {fact.shard.zero_based for fact in facts}
+    if based != {None} and (len(based) > 1 or len({fact.shape[1] for fact in facts}) > 1):
+        zero_based = True in based  # a file that happens to have no index 0 does not show it
+        same = {"zero_based": zero_based} | how
+        moved = zero_based and any(
+            not fact.shard.zero_based and fact.shape[1] == widest for fact in facts
+        )
+        same["n_features"] = max(widest + moved, how.get("n_features", 0))
+        shards, facts = _settle([delayed(_read)(name, same) for name in names])
+    return _assemble(shards, facts)
+
+
+def _rows(A: Any) -> list[Any]:
+    """A collection as delayed shards of rows."""
+    if isinstance(A, list):
+        if not A:
+            raise ValueError("A must have at least one shard")
+        return A
+    if isinstance(A, dask.array.Array):
+        if A.ndim != 2:
+            raise ValueError(f"A must have two dimensions, not {A.ndim}")
+        whole_rows = A if A.numblocks[1] == 1 else A.rechunk({1: -1})
+        return list(whole_rows.to_delayed().ravel())
+    if hasattr(A, "to_delayed"):
+        return list(A.to_delayed())
+    raise TypeError(f"A must be a Dask collection or a list of shards, not {type(A).__name__}")
+
+
+def _load(name: str, part: Any) -> Shard:
+    """On a worker: a shard in the order in which scans read it."""
+    with _blamed(name):
+        y = names = zero_based = None
+        if isinstance(part, io.Data):
+            part, y, names, zero_based = part.A, part.y, part.feature_names, part.zero_based
+        elif isinstance(part, tuple):
+            part, y = part
+        if hasattr(part, "to_numpy"):
+            names, part = [str(column) for column in part.columns], part.to_numpy()
+        A = _by_columns(part)
+        if y is not None and np.shape(y)[:1] != A.shape[:1]:
+            raise ValueError(f"{np.shape(y)[0]} targets for {A.shape[0]} rows")
+        return Shard(name, A, None if y is None else np.asarray(y), names, zero_based)
+
+
+def _read(name: str, how: dict[str, Any]) -> Shard:
+    with _blamed(name):
+        data = io.read(name, n_threads=1, **how)
+    return _load(name, data)
+
+
+def _by_columns(A: Any) -> Any:
+    if not sp.issparse(A):
+        A = np.asarray(A)
+        if A.ndim != 2:
+            raise ValueError(f"a shard must have two dimensions, not {A.ndim}")
+        return np.asfortranarray(A, dtype=_float_dtype(A.dtype))
+    A = sp.csc_array(A, dtype=_float_dtype(A.dtype))
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    wide = np.int64 if A.indptr.dtype == np.int64 else np.int32
+    return Columns(A.data, A.indices.astype(wide), A.indptr.astype(wide), A.shape)
+
+
+def _dtype(A: Any) -> np.dtype[Any]:
+    return np.dtype(A.data.dtype if isinstance(A, Columns) else A.dtype)
+
+
+def _tiles(A: disk.Matrix) -> Matrix:
+    """A matrix on disk, each tile a shard of its own."""
+    parts = []
+    for k, tile in enumerate(A.tiles):
+        width = tile.last - tile.first
+        own = replace(tile, first=0, last=width)
+        part = disk.Matrix(A.path, (A.shape[0], width), A.dtype, (own,), None, None)
+        parts.append(delayed(Shard)(f"tile {k} of {A.path}", part))
+    starts = np.array([tile.first for tile in A.tiles] + [A.shape[1]])
+    known = (A.shape, A.dtype, A.nnz, A.checksums, A.y, A.feature_names)
+    return Matrix(list(dask.persist(*parts)), starts, *known, tiled=A)
+
+
+def _gather(parts: list[Delayed]) -> Matrix:
+    return _assemble(*_settle(parts))
+
+
+def _settle(parts: list[Delayed]) -> tuple[list[Delayed], list[Facts]]:
+    """Shards that the workers keep from now on, and what is known of them."""
+    with dask.config.set(_QUIET):
+        shards = list(dask.persist(*parts))
+    try:
+        return shards, _compute([shard.facts() for shard in shards])
+    except ShardError:
+        raise
+    except Exception as error:  # of what the shards are made of
+        for k, shard in enumerate(shards):
+            if any(getattr(part, "status", None) == "error" for part in shard.dask.values()):
+                raise ShardError(f"shard {k} of {len(shards)}: {error}") from error
+        raise
+
+
+def _assemble(shards: list[Delayed], facts: list[Facts]) -> Matrix:
+    """Shards of rows that fit together."""
+    first = facts[0]
+    for fact in facts:
+        name, other = fact.shard.name, first.shard.name
+        if fact.shape[1] != first.shape[1]:
+            raise ShardError(
+                f"{name}: {fact.shape[1]} features, but {other} has {first.shape[1]}"
+            )
+        if fact.shard.feature_names != first.shard.feature_names:
+            raise ShardError(f"{name}: other feature names than {other}")
+        if (fact.shard.y is None) != (first.shard.y is None):
+            raise ShardError(f"{name}: targets in some shards only")
+    starts = np.concatenate([[0], np.cumsum([fact.shape[0] for fact in facts])])
+    targets = [fact.shard.y for fact in facts if fact.shard.y is not None]
+    return Matrix(
+        shards=shards,
+        starts=starts,
+        shape=(int(starts[-1]), first.shape[1]),
+        dtype=np.result_type(*(fact.dtype for fact in facts)),
+        nnz=sum(fact.nnz for fact in facts),
+        checksums=np.array([fact.checksum for fact in facts], dtype=np.uint64),
+        y=np.concatenate(targets) if targets else None,
+        feature_names=first.shard.feature_names,
+        tiled=None,
+    )
+
+
+def _compute(asked: list[Any]) -> list[Any]:
+    """The answers, from the current client's cluster or from threads."""
+    with dask.config.set(_QUIET):
+        return list(dask.compute(*asked, optimize_graph=False))
