@@ -25,7 +25,7 @@ N, D, SHARDS = 600, 1500, 5
 
 def make_cluster(n_workers: int) -> Any:
     return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
     )
 
 

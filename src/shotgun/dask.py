@@ -39,6 +39,7 @@ from shotgun.problem import Columns, Elsewhere, _float_dtype, check_vector, make
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
+Entries: TypeAlias = tuple[Array, Array, Array]  # where columns start, rows, values
 
 # v and y travel with the tasks, by intent: so the scheduler can run them again
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -87,12 +88,13 @@ class Shard:
         with _blamed(self.name):
             return np.stack(_core.survey(self._design(), w, v))
 
-    def columns(self, which: Array) -> sp.csc_array:
-        """Its part of some columns."""
+    def columns(self, which: Array) -> Any:
+        """Its part of some columns, as dense or as sparse as they are."""
         with _blamed(self.name):
             if isinstance(self.A, Elsewhere):
                 return self.A.columns(which)
-            return sp.csc_array(self._readable()[:, which])
+            A = self._readable()
+            return A[:, which] if sp.issparse(A) else A.T[which].T  # whole columns, not rows
 
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
         """What a function says of its rows."""
@@ -156,14 +158,8 @@ class Matrix(Elsewhere):
     def columns(self, which: Any) -> sp.csc_array:
         """Some of the columns, here."""
         which = np.arange(self.shape[1], dtype=np.int32)[which]
-        if self.tiled is None:
-            shared = delayed(which)
-            parts = _compute([shard.columns(shared) for shard in self.shards])
-            return sp.vstack(parts, format="csc", dtype=self.dtype)
-        parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
-        order = np.argsort(self._tile_of(which), kind="stable")
-        gathered = sp.hstack(parts, format="csc")
-        return gathered[:, np.argsort(order)] if (np.diff(order) != 1).any() else gathered
+        starts, rows, values = self._fetch(which)
+        return sp.csc_array((values, rows, starts), shape=(self.shape[0], len(which)))
 
     def map_rows(self, of_rows: Callable[..., Array], offset: Any = None) -> dask.array.Array:
         """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for."""
@@ -201,9 +197,13 @@ class Matrix(Elsewhere):
         parts = _compute([shard.survey(weights, shared) for shard in self.shards])
         return np.concatenate(parts, axis=1)
 
-    def _fetch(self, which: Array) -> tuple[Array, Array, Array]:
-        A = self.columns(which)
-        return A.indptr.astype(np.int64), A.indices.astype(np.int32), A.data
+    def _fetch(self, which: Array) -> Entries:
+        if self.tiled is None:
+            shared = delayed(which)
+            return self._stacked(_compute([shard.columns(shared) for shard in self.shards]))
+        parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
+        order = np.argsort(self._tile_of(which), kind="stable")
+        return _entries(sp.hstack(parts, format="csc")[:, np.argsort(order)])
 
     def _summed(self, ask: Callable[[Any, slice], Delayed]) -> Array:
         """The sum of what the row shards answer: a tree of tasks, the same for any workers."""
@@ -213,7 +213,19 @@ class Matrix(Elsewhere):
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             parts = [add(*pair) for pair in pairs] + parts[len(parts) - len(parts) % 2 :]
-        return _compute(parts)[0]
+        total: Array = _compute(parts)[0]
+        return total
+
+    def _stacked(self, parts: list[Any]) -> Entries:
+        """Rows below rows."""
+        if any(map(sp.issparse, parts)):
+            return _entries(sp.vstack([*map(sp.csc_array, parts)], "csc", self.dtype))
+        n, count = self.shape[0], parts[0].shape[1]
+        values = np.empty((count, n), self.dtype)
+        for part, first, last in zip(parts, self.starts[:-1], self.starts[1:], strict=True):
+            values[:, first:last] = part.T
+        rows = np.tile(np.arange(n, dtype=np.int32), count)
+        return n * np.arange(count + 1), rows, values.ravel()
 
     def _tile_of(self, which: Array) -> Array:
         return np.searchsorted(self.starts, which, "right") - 1
@@ -338,7 +350,12 @@ def _by_columns(A: Any) -> Any:
 
 
 def _dtype(A: Any) -> np.dtype[Any]:
-    return np.dtype(A.data.dtype if isinstance(A, Columns) else A.dtype)
+    dtype: np.dtype[Any] = A.data.dtype if isinstance(A, Columns) else A.dtype
+    return dtype
+
+
+def _entries(A: sp.csc_array) -> Entries:
+    return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), A.data
 
 
 def _tiles(A: disk.Matrix) -> Matrix:
@@ -379,9 +396,7 @@ def _assemble(shards: list[Delayed], facts: list[Facts]) -> Matrix:
     for fact in facts:
         name, other = fact.shard.name, first.shard.name
         if fact.shape[1] != first.shape[1]:
-            raise ShardError(
-                f"{name}: {fact.shape[1]} features, but {other} has {first.shape[1]}"
-            )
+            raise ShardError(f"{name}: {fact.shape[1]} features, but {other} has {first.shape[1]}")
         if fact.shard.feature_names != first.shard.feature_names:
             raise ShardError(f"{name}: other feature names than {other}")
         if (fact.shard.y is None) != (first.shard.y is None):

@@ -50,7 +50,7 @@ def fit(given: Given) -> int:
         raise ValueError("give --workers or --scheduler, not both")
     from distributed import Client
 
-    here = {"n_workers": given.workers, "threads_per_worker": 1, "dashboard_address": None}
+    here = {"n_workers": given.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with Client(given.scheduler) if given.scheduler else Client(**here):
         return fit_data(given, read_shards(given))
 
