@@ -186,7 +186,7 @@ def test_estimators_take_every_kind_of_input_and_predict_lazily(
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
     prediction = there.predict(X)
     assert isinstance(prediction, da.Array)
-    assert prediction.shape == (N,)
+    assert prediction.ndim == 1
     np.testing.assert_allclose(prediction.compute(), here.predict(A), atol=1e-4)
 
 
@@ -203,6 +203,29 @@ def test_classifiers_predict_labels_and_probabilities_lazily(client: Any) -> Non
     shifted = there.decision_function(B, offset=offset) - there.decision_function(B)
     np.testing.assert_allclose(shifted.compute(), offset, atol=1e-12)
     assert there.score(B, labels) == here.score(A, labels)
+
+
+def test_predicting_computes_nothing_before_it_is_asked(client: Any) -> None:
+    A, y = make_problem()
+    model = shotgun.Lasso(alpha=0.01).fit(A, y)
+    X = da.concatenate(
+        [
+            da.from_delayed(dask.delayed(p), p.shape, dtype=float)
+            for p in (A[:200].toarray(), A[200:].toarray())
+        ]
+    )
+    with dask.config.set(scheduler=lambda *_, **__: pytest.fail("computed")):
+        prediction = model.predict(X)
+    assert prediction.chunks == ((200, 400),)
+    np.testing.assert_allclose(prediction.compute(), model.predict(A), atol=1e-12)
+
+
+def test_empty_shards_do_no_harm(client: Any) -> None:
+    A, y = make_problem()
+    for X in (A, A.toarray()):
+        B = shotgun.dask.matrix([dask.delayed(p) for p in (X[:0], X[:100], X[100:100], X[100:])])
+        here, there = (shotgun.solve(Z, y, 1.0, tol=1e-10) for Z in (X, B))
+        assert there.objective == pytest.approx(here.objective, rel=1e-9)
 
 
 def test_cross_validation_chooses_as_in_memory(client: Any) -> None:
@@ -230,7 +253,7 @@ def test_svmlight_shards_agree_on_where_indices_begin(client: Any, tmp_path: Pat
     np.testing.assert_array_equal(B.y, [1, 2, 3, 4])
 
 
-def fit_with(at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
+def fit_with(B: Any, at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
     A, y = make_problem()
     told = []
 
@@ -239,27 +262,29 @@ def fit_with(at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
         if len(told) == 2:
             at_round_two()
 
-    B = on_cluster(A)
-    lam = lam_of(A, y)
-    return shotgun.solve(B, y, lam, tol=1e-8, fit_intercept=True, callback=callback), told
+    how: dict[str, Any] = {"fit_intercept": True, "tol": 1e-8}
+    return shotgun.solve(B, y, lam_of(A, y), callback=callback, **how), told
+
+
+def kill_a_worker(client: Any) -> str:
+    """One that has shards; returns its address."""
+    kept = client.has_what()
+    address: str = max(kept, key=lambda address: len(kept[address]))
+    assert kept[address]
+    pid = client.run(os.getpid, workers=[address])[address]
+    os.kill(pid, signal.SIGKILL)
+    return address
 
 
 def test_a_worker_killed_in_round_two_changes_nothing(client: Any) -> None:
-    undisturbed, trace = fit_with(lambda: None)
+    A, _ = make_problem()
+    undisturbed, trace = fit_with(on_cluster(A), lambda: None)
     assert len(trace) >= 4
     lost: list[str] = []
-
-    def kill() -> None:
-        kept = client.has_what()
-        address = max(kept, key=lambda address: len(kept[address]))
-        assert kept[address]
-        lost.append(address)
-        pid = client.run(os.getpid, workers=[address])[address]
-        os.kill(pid, signal.SIGKILL)
-
-    disturbed, told = fit_with(kill)
+    disturbed, told = fit_with(on_cluster(A), lambda: lost.append(kill_a_worker(client)))
     events = [event for _, event in client.get_events("all")]
     removed = {event["worker"] for event in events if event["action"] == "remove-worker"}
+    assert len(lost) == 1
     assert set(lost) <= removed
     client.wait_for_workers(2)
     assert told == trace
@@ -267,13 +292,20 @@ def test_a_worker_killed_in_round_two_changes_nothing(client: Any) -> None:
     assert disturbed.gap == undisturbed.gap
 
 
+def test_scattered_shards_cannot_be_made_again(client: Any) -> None:
+    B = shotgun.dask.matrix(client.scatter(pieces(make_problem()[0])))
+    with pytest.raises(ValueError, match="lost with a worker"):
+        fit_with(B, lambda: kill_a_worker(client))
+    client.wait_for_workers(2)
+
+
 def test_a_worker_that_joins_and_one_that_leaves_change_nothing(client: Any) -> None:
-    undisturbed, trace = fit_with(lambda: None)
-    _, told = fit_with(lambda: client.cluster.scale(3))
-    client.wait_for_workers(3)
-    assert told == trace
-    _, told = fit_with(lambda: client.cluster.scale(2))
-    assert told == trace
+    A, _ = make_problem()
+    _, trace = fit_with(on_cluster(A), lambda: None)
+    for workers in (3, 2):
+        _, told = fit_with(on_cluster(A), lambda workers=workers: client.cluster.scale(workers))
+        assert told == trace
+        client.wait_for_workers(workers)
 
 
 def broken() -> Any:
@@ -285,7 +317,7 @@ def test_errors_of_a_worker_name_the_shard(client: Any, tmp_path: Path) -> None:
     parts = [dask.delayed(piece) for piece in pieces(A)]
     with pytest.raises(ValueError, match="shard 2 of 5: no such tape"):
         shotgun.dask.matrix([*parts[:2], dask.delayed(broken)(), *parts[3:]])
-    with pytest.raises(ValueError, match="shard 1 of 5: .*two dimensions"):
+    with pytest.raises(ValueError, match=r"shard 1 of 5: .*two dimensions"):
         shotgun.dask.matrix([parts[0], dask.delayed(np.zeros(3)), *parts[2:]])
     with pytest.raises(ValueError, match="shard 1 of 2: 7 features, but shard 0 of 2 has 1500"):
         shotgun.dask.matrix([parts[0], dask.delayed(np.zeros((2, 7)))])
@@ -298,7 +330,7 @@ def test_errors_of_a_worker_name_the_shard(client: Any, tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-3] ^= 1
     file.write_bytes(content)
-    with pytest.raises(ValueError, match="tile 1 of .*damaged"):
+    with pytest.raises(ValueError, match=r"tile 1 of .*damaged"):
         shotgun.solve(there, y, 1.0)
 
 
@@ -314,6 +346,27 @@ def test_what_a_remote_matrix_raises_ends_the_fit() -> None:
 
     with pytest.raises(LookupError, match="gone"):
         shotgun.solve(Broken(), np.arange(3.0), 1.0)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_columns_are_fetched_once(dense: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    A, y = make_problem()
+    fetched: list[int] = []
+    name = "_dense" if dense else "_sparse"
+    fetch = getattr(shotgun.dask.Matrix, name)
+
+    def noted(self: Any, which: Any) -> Any:
+        fetched.extend(which)
+        return fetch(self, which)
+
+    monkeypatch.setattr(shotgun.dask.Matrix, name, noted)
+    with dask.config.set(scheduler="threads"):
+        B = on_cluster(A.toarray() if dense else A)
+        assert B.dense is dense
+        s = shotgun.solve(B, y, lam_of(A, y), fit_intercept=True)
+    assert s.n_rounds > 2
+    assert set(np.flatnonzero(s.x)) <= set(fetched)
+    assert len(fetched) == len(set(fetched)) < D
 
 
 def test_nan_is_found_where_it_is(client: Any) -> None:

@@ -78,16 +78,27 @@ void take(nb::handle answer, std::int64_t size, double* out) {
   std::copy(numbers.data(), numbers.data() + size, out);
 }
 
-// Visits columns that Python answered as (starts, rows, values).
+// Visits columns that Python answered, one in each row of an array.
 template <class T>
-void visit_columns(nb::handle answer, std::size_t count, std::int64_t n,
-                   const typename Answers<T>::Visit& visit) {
+void visit_dense(nb::handle answer, std::size_t count, std::int64_t n,
+                 const typename Answers<DenseColumns<T>>::Visit& visit) {
+  const auto values = nb::cast<nb::ndarray<const T, nb::ndim<2>, nb::c_contig>>(answer);
+  if (values.shape(0) != count || static_cast<std::int64_t>(values.shape(1)) != n)
+    throw nb::value_error("a remote matrix answered with columns that are not its own");
+  for (std::size_t p = 0; p < count; ++p)
+    visit(static_cast<std::int64_t>(p), values.data() + static_cast<std::int64_t>(p) * n);
+}
+
+// The same of (starts, rows, values).
+template <class T>
+void visit_sparse(nb::handle answer, std::size_t count, std::int64_t n,
+                  const typename Answers<SparseColumns<T>>::Visit& visit) {
   const auto [starts, rows, values] =
       nb::cast<std::tuple<Vector<std::int64_t>, Vector<Row>, Vector<T>>>(answer);
   const auto size = static_cast<std::int64_t>(rows.size());
   bool valid = starts.size() == count + 1 && values.size() == rows.size() &&
-               std::is_sorted(starts.data(), starts.data() + starts.size()) &&
-               starts(0) == 0 && starts(count) == size && all_below(rows.data(), {0, size}, n);
+               std::is_sorted(starts.data(), starts.data() + starts.size()) && starts(0) == 0 &&
+               starts(count) == size && all_below(rows.data(), {0, size}, n);
   for (std::size_t p = 0; valid && p < count; ++p)
     valid = std::is_sorted(rows.data() + starts(p), rows.data() + starts(p + 1),
                            std::less_equal<Row>());
@@ -99,10 +110,10 @@ void visit_columns(nb::handle answer, std::size_t count, std::int64_t n,
 
 // A matrix that Python asks others about: scan(v, which or None), survey(w or None, v) and
 // columns(which).
-template <class T>
+template <class C>
 Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callable scan,
               nb::callable survey, nb::callable columns) {
-  Answers<T> ask;
+  Answers<C> ask;
   ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
     nb::gil_scoped_acquire gil;
     const nb::object chosen =
@@ -117,12 +128,15 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
     take(found[1], d, squares);
     take(found[2], d, dots);
   };
-  ask.columns = [=](std::span<const Column> which, const typename Answers<T>::Visit& visit) {
+  ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
     nb::gil_scoped_acquire gil;
-    visit_columns<T>(columns(own(std::vector<Column>(which.begin(), which.end()))), which.size(), n,
-                     visit);
+    const nb::object answer = columns(own(std::vector<Column>(which.begin(), which.end())));
+    if constexpr (C::dense)
+      visit_dense<typename C::Value>(answer, which.size(), n, visit);
+    else
+      visit_sparse<typename C::Value>(answer, which.size(), n, visit);
   };
-  return {std::make_unique<RemoteSource<T>>(std::move(ask), n, d, nonzeros), {}, n, d};
+  return {std::make_unique<RemoteSource<C>>(std::move(ask), n, d, nonzeros), {}, n, d};
 }
 
 // Runs body without the GIL; input that only a pass over A shows to be bad becomes a ValueError.
@@ -318,8 +332,10 @@ NB_MODULE(_core, m) {
   bind_matrices<float>(m);
   m.def("disk64", &on_disk<double>);
   m.def("disk32", &on_disk<float>);
-  m.def("remote64", &remote<double>);
-  m.def("remote32", &remote<float>);
+  m.def("remote64", &remote<SparseColumns<double>>);
+  m.def("remote32", &remote<SparseColumns<float>>);
+  m.def("remote_dense64", &remote<DenseColumns<double>>);
+  m.def("remote_dense32", &remote<DenseColumns<float>>);
   m.def("scan", &scan, nb::arg("design"), nb::arg("v"), nb::arg("which").none(),
         nb::arg("threads") = 1);
   m.def("survey", &survey, nb::arg("design"), nb::arg("w").none(), nb::arg("v"),

@@ -68,7 +68,11 @@ class OnDisk {
   using Columns = SparseColumns<T>;
   // starts: where each column begins among all entries, and where the last one ends.
   OnDisk(std::vector<Tile> tiles, std::vector<std::int64_t> starts, std::int64_t rows)
-      : tiles_(std::move(tiles)), starts_(std::move(starts)), rows_(rows), sums_(tiles_.size()) {}
+      : tiles_(std::move(tiles)),
+        starts_(std::move(starts)),
+        rows_(rows),
+        sums_(tiles_.size()),
+        kept_(rows) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
@@ -190,7 +194,7 @@ class OnDisk {
   std::vector<std::int64_t> starts_;
   std::int64_t rows_;
   mutable std::vector<Sums> sums_;  // of the survey that is under way
-  Kept<T> kept_;
+  Kept<Columns> kept_;
 };
 
 }  // namespace shotgun::disk

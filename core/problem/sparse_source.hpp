@@ -1,6 +1,7 @@
 // Sparse columns as a whole, wherever they live: a home says where.
 #pragma once
 
+#include "problem/kept.hpp"
 #include "problem/source.hpp"
 
 namespace shotgun {
@@ -49,52 +50,13 @@ class InMemory {
   std::int64_t rows_, cols_;
 };
 
-// Columns that were fetched once and are kept, for homes that cannot lend their own.
-template <class T>
-class Kept {
- public:
-  using Columns = SparseColumns<T>;
-
-  // Keeps those of `which` that are not here yet, in ascending order: fetch(fresh, visit) calls
-  // visit(p, column fresh_p).
-  template <class Fetch>
-  void keep(std::span<const Column> which, Fetch&& fetch) {
-    std::vector<Column> fresh;
-    for (Column j : which)
-      if (!columns_.contains(j)) fresh.push_back(j);
-    std::ranges::sort(fresh);
-    fresh.erase(std::unique(fresh.begin(), fresh.end()), fresh.end());
-    if (fresh.empty()) return;
-    fetch(std::span<const Column>(fresh), [&](std::int64_t p, const Handle<Columns>& a) {
-      auto& piece = pieces_.emplace_back();
-      piece.values.assign(a.values, a.values + a.size);
-      piece.rows.assign(a.rows, a.rows + a.size);
-      columns_[fresh[static_cast<std::size_t>(p)]] = {piece.values.data(), piece.rows.data(),
-                                                      a.size};
-    });
-  }
-  const Handle<Columns>& operator[](Column j) const { return columns_.at(j); }
-  void lend(std::span<const Column> which, std::vector<Handle<Columns>>& out) const {
-    for (Column j : which) out.push_back(columns_.at(j));
-  }
-
- private:
-  struct Piece {
-    std::vector<T> values;
-    std::vector<Row> rows;
-  };
-  std::deque<Piece> pieces_;
-  std::unordered_map<Column, Handle<Columns>> columns_;
-};
-
 // What sources of sparse columns share: light copies, each made once.
 template <class Home>
 class PackingSource : public Source<typename Home::Columns> {
  public:
   using C = typename Home::Columns;
   template <class... Arguments>
-  explicit PackingSource(Arguments&&... arguments)
-      : home_(std::forward<Arguments>(arguments)...) {}
+  explicit PackingSource(Arguments&&... arguments) : home_(std::forward<Arguments>(arguments)...) {}
 
   std::int64_t rows() const override { return home_.rows(); }
   std::int64_t cols() const override { return home_.cols(); }

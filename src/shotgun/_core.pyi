@@ -34,6 +34,17 @@ def remote32(
 
 remote64 = remote32
 
+def remote_dense32(
+    n: int,
+    d: int,
+    nonzeros: int,
+    scan: Callable[[_Vector, _Array | None], _Array],
+    survey: Callable[[_Vector | None, _Vector], _Array],
+    columns: Callable[[_Array], _Array],
+) -> Design: ...
+
+remote_dense64 = remote_dense32
+
 def scan(design: Design, v: _Array, which: _Array | None, threads: int = 1) -> _Array: ...
 def survey(
     design: Design, w: _Array | None, v: _Array, threads: int = 1

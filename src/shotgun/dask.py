@@ -8,16 +8,17 @@
     shotgun.solve(A, A.y, lam=1.0)
 
 The loop runs here and owns x and Ax. In a round every worker answers for the shards that it has: a
-scan is a task for each shard and a tree of sums over them, and of the columns that matter the
-entries travel here, once. Shards never change and rounds leave nothing behind, so that a lost worker
-costs what it had and no more; sums run in the order of the shards, so that the answer has the same
-bits for any number of workers.
+scan is a task for each shard and a tree of sums over them, and the columns that matter travel here,
+once. Shards never change and rounds leave nothing behind, so that a lost worker costs what it had
+and no more; sums run in the order of the shards, so that the answer has the same bits for any
+number of workers.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -35,11 +36,10 @@ except ImportError as error:
 import shotgun._core as _core
 from shotgun import disk, io
 from shotgun.model import fingerprint
-from shotgun.problem import Columns, Elsewhere, _float_dtype, check_vector, make_design
+from shotgun.problem import Columns, Elsewhere, _float_dtype, check_vector
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
-Entries: TypeAlias = tuple[Array, Array, Array]  # where columns start, rows, values
 
 # v and y travel with the tasks, by intent: so the scheduler can run them again
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -76,7 +76,8 @@ class Shard:
         """What the client has to know."""
         nnz = self.A.nnz if hasattr(self.A, "nnz") else self.A.size
         digest = int(fingerprint(self.A)["hash"][:16], 16)
-        return Facts(replace(self, A=None), self.A.shape, int(nnz), _dtype(self.A), digest)
+        dense = isinstance(self.A, np.ndarray)
+        return Facts(replace(self, A=None), self.A.shape, int(nnz), dense, _dtype(self.A), digest)
 
     def scan(self, v: Array, which: Array | None) -> Array:
         """Its part of A'v, for the columns `which` or all."""
@@ -102,9 +103,10 @@ class Shard:
             return of_rows(self._readable(), offset=offset)
 
     def _design(self) -> _core.Design:
-        if not isinstance(self.A, Columns):
-            return make_design(self.A, 1)
-        return _core.csc(self.A.indptr, self.A.indices, self.A.data, self.A.shape[0])
+        if isinstance(self.A, Columns):
+            return _core.csc(self.A.indptr, self.A.indices, self.A.data, self.A.shape[0])
+        design: _core.Design = self.A.design() if hasattr(self.A, "design") else _core.dense(self.A)
+        return design
 
     def _readable(self) -> Any:
         return self.A.tocsc() if isinstance(self.A, Columns) else self.A
@@ -117,6 +119,7 @@ class Facts:
     shard: Shard  # but for its A
     shape: tuple[int, int]
     nnz: int
+    dense: bool
     dtype: np.dtype[Any]
     checksum: int
 
@@ -136,6 +139,8 @@ class Matrix(Elsewhere):
     nnz : int
     y : ndarray of shape (n,), or None
     feature_names : list of str, or None
+    dense : bool
+        Whether all shards are.
     tiled : shotgun.disk.Matrix, or None
         What the shards are tiles of; None where they are rows.
     """
@@ -148,33 +153,24 @@ class Matrix(Elsewhere):
     checksums: Array = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
+    dense: bool
     tiled: disk.Matrix | None = field(repr=False)
 
     def design(self) -> _core.Design:
         """What the core asks."""
-        made = _core.remote32 if self.dtype == np.float32 else _core.remote64
-        return made(*self.shape, self.nnz, self._scan, self._survey, self._fetch)
+        kind = "remote_dense" if self.dense else "remote"
+        made = getattr(_core, f"{kind}{8 * self.dtype.itemsize}")
+        asked = (self._scan, self._survey, self._dense if self.dense else self._sparse)
+        design: _core.Design = made(*self.shape, self.nnz, *asked)
+        return design
 
     def columns(self, which: Any) -> sp.csc_array:
         """Some of the columns, here."""
         which = np.arange(self.shape[1], dtype=np.int32)[which]
-        starts, rows, values = self._fetch(which)
+        if self.dense:
+            return sp.csc_array(self._dense(which).T)
+        starts, rows, values = self._sparse(which)
         return sp.csc_array((values, rows, starts), shape=(self.shape[0], len(which)))
-
-    def map_rows(self, of_rows: Callable[..., Array], offset: Any = None) -> dask.array.Array:
-        """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for."""
-        like = of_rows(sp.csr_array((1, self.shape[1]), dtype=self.dtype))
-        known = None if offset is None else check_vector("offset", offset, self.shape[0])
-        shards, starts, function = self.shards, self.starts, delayed(of_rows)
-        if self.tiled is not None:
-            shards = [delayed(Shard(str(self.tiled.path), self.tiled), traverse=False)]
-            starts = np.array([0, self.shape[0]])
-        blocks = []
-        for shard, first, last in zip(shards, starts[:-1], starts[1:], strict=True):
-            block = shard.rows(function, None if known is None else known[first:last])
-            shape = (int(last - first), *like.shape[1:])
-            blocks.append(dask.array.from_delayed(block, shape, like.dtype))
-        return dask.array.concatenate(blocks)
 
     def _scan(self, v: Array, which: Array | None) -> Array:
         if self.tiled is None:
@@ -197,13 +193,27 @@ class Matrix(Elsewhere):
         parts = _compute([shard.survey(weights, shared) for shard in self.shards])
         return np.concatenate(parts, axis=1)
 
-    def _fetch(self, which: Array) -> Entries:
+    def _sparse(self, which: Array) -> tuple[Array, Array, Array]:
+        """Where each of the columns starts, rows and values."""
         if self.tiled is None:
-            shared = delayed(which)
-            return self._stacked(_compute([shard.columns(shared) for shard in self.shards]))
-        parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
-        order = np.argsort(self._tile_of(which), kind="stable")
-        return _entries(sp.hstack(parts, format="csc")[:, np.argsort(order)])
+            A = sp.vstack([*map(sp.csc_array, self._parts(which))], "csc", self.dtype)
+        else:
+            parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
+            order = np.argsort(self._tile_of(which), kind="stable")
+            A = sp.hstack(parts, "csc")[:, np.argsort(order)]
+        return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), A.data
+
+    def _dense(self, which: Array) -> Array:
+        """A column in each row."""
+        columns = np.empty((len(which), self.shape[0]), self.dtype)
+        bounds = zip(self._parts(which), self.starts[:-1], self.starts[1:], strict=True)
+        for part, first, last in bounds:
+            columns[:, first:last] = part.T
+        return columns
+
+    def _parts(self, which: Array) -> list[Any]:
+        shared = delayed(which)
+        return _compute([shard.columns(shared) for shard in self.shards])
 
     def _summed(self, ask: Callable[[Any, slice], Delayed]) -> Array:
         """The sum of what the row shards answer: a tree of tasks, the same for any workers."""
@@ -215,17 +225,6 @@ class Matrix(Elsewhere):
             parts = [add(*pair) for pair in pairs] + parts[len(parts) - len(parts) % 2 :]
         total: Array = _compute(parts)[0]
         return total
-
-    def _stacked(self, parts: list[Any]) -> Entries:
-        """Rows below rows."""
-        if any(map(sp.issparse, parts)):
-            return _entries(sp.vstack([*map(sp.csc_array, parts)], "csc", self.dtype))
-        n, count = self.shape[0], parts[0].shape[1]
-        values = np.empty((count, n), self.dtype)
-        for part, first, last in zip(parts, self.starts[:-1], self.starts[1:], strict=True):
-            values[:, first:last] = part.T
-        rows = np.tile(np.arange(n, dtype=np.int32), count)
-        return n * np.arange(count + 1), rows, values.ravel()
 
     def _tile_of(self, which: Array) -> Array:
         return np.searchsorted(self.starts, which, "right") - 1
@@ -254,13 +253,7 @@ def matrix(A: Any, y: Any = None) -> Matrix:
     y : array, Dask collection or list of them, optional
         The targets, where they do not come with the shards.
     """
-    if isinstance(A, disk.Matrix):
-        made = _tiles(A)
-    else:
-        parts = _rows(A)
-        names = [f"shard {k} of {len(parts)}" for k in range(len(parts))]
-        pairs = zip(names, parts, strict=True)
-        made = _gather([delayed(_load)(name, part) for name, part in pairs])
+    made = _tiles(A) if isinstance(A, disk.Matrix) else _assemble(*_settle(_shards(_rows(A))))
     if y is None:
         return made
     target = np.concatenate(_compute(y)) if isinstance(y, list) else np.asarray(y)
@@ -282,19 +275,54 @@ def read(files: Sequence[Name], **how: Any) -> Matrix:
     names = [os.fspath(file) for file in files]
     if not names:
         raise ValueError("files must name at least one")
-    made = [delayed(_read)(name, how) for name in names]
-    shards, facts = _settle(made)
+    shards, facts = _settle([delayed(_read)(name, how) for name in names])
     widest = max(fact.shape[1] for fact in facts)
     based = {fact.shard.zero_based for fact in facts}
     if based != {None} and (len(based) > 1 or len({fact.shape[1] for fact in facts}) > 1):
         zero_based = True in based  # a file that happens to have no index 0 does not show it
-        same = {"zero_based": zero_based} | how
         moved = zero_based and any(
             not fact.shard.zero_based and fact.shape[1] == widest for fact in facts
         )
-        same["n_features"] = max(widest + moved, how.get("n_features", 0))
+        width = max(widest + moved, how.get("n_features") or 0)
+        same = how | {"zero_based": zero_based, "n_features": width}
         shards, facts = _settle([delayed(_read)(name, same) for name in names])
     return _assemble(shards, facts)
+
+
+def map_rows(of_rows: Callable[..., Array], A: Any, offset: Any = None) -> dask.array.Array:
+    """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for."""
+    shards, sizes, d = _lazy(A) if offset is None else ([], [], None)
+    if d is None:  # of a list of shards, or against an offset, more has to be known
+        A = A if isinstance(A, Matrix) else matrix(A)
+        shards, sizes, d = A.shards, np.diff(A.starts).tolist(), A.shape[1]
+        if A.tiled is not None:
+            shards = [delayed(Shard(str(A.tiled.path), A.tiled), traverse=False)]
+            sizes = [A.shape[0]]
+    like = of_rows(sp.csr_array((1, d)))
+    known: list[Any] = [None] * len(shards)
+    if offset is not None:
+        vector = check_vector("offset", offset, int(sum(sizes)))
+        known = np.split(vector, np.cumsum(sizes)[:-1].astype(int))
+    function = delayed(of_rows)
+    blocks = [
+        dask.array.from_delayed(shard.rows(function, part), (size, *like.shape[1:]), like.dtype)
+        for shard, size, part in zip(shards, sizes, known, strict=True)
+    ]
+    return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _lazy(A: Any) -> tuple[list[Delayed], list[float], int | None]:
+    """Shards of a collection before anything is computed, their rows and their columns."""
+    if isinstance(A, Matrix | list):
+        return [], [], None
+    shards = _shards(_rows(A))
+    sizes = A.chunks[0] if isinstance(A, dask.array.Array) else [np.nan] * len(shards)
+    return shards, list(sizes), A.shape[1]
+
+
+def _shards(parts: list[Any]) -> list[Delayed]:
+    names = [f"shard {k} of {len(parts)}" for k in range(len(parts))]
+    return [delayed(_load)(name, part) for name, part in zip(names, parts, strict=True)]
 
 
 def _rows(A: Any) -> list[Any]:
@@ -354,10 +382,6 @@ def _dtype(A: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _entries(A: sp.csc_array) -> Entries:
-    return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), A.data
-
-
 def _tiles(A: disk.Matrix) -> Matrix:
     """A matrix on disk, each tile a shard of its own."""
     parts = []
@@ -368,11 +392,7 @@ def _tiles(A: disk.Matrix) -> Matrix:
         parts.append(delayed(Shard)(f"tile {k} of {A.path}", part))
     starts = np.array([tile.first for tile in A.tiles] + [A.shape[1]])
     known = (A.shape, A.dtype, A.nnz, A.checksums, A.y, A.feature_names)
-    return Matrix(list(dask.persist(*parts)), starts, *known, tiled=A)
-
-
-def _gather(parts: list[Delayed]) -> Matrix:
-    return _assemble(*_settle(parts))
+    return Matrix(list(dask.persist(*parts)), starts, *known, dense=False, tiled=A)
 
 
 def _settle(parts: list[Delayed]) -> tuple[list[Delayed], list[Facts]]:
@@ -412,11 +432,18 @@ def _assemble(shards: list[Delayed], facts: list[Facts]) -> Matrix:
         checksums=np.array([fact.checksum for fact in facts], dtype=np.uint64),
         y=np.concatenate(targets) if targets else None,
         feature_names=first.shard.feature_names,
+        dense=all(fact.dense for fact in facts),
         tiled=None,
     )
 
 
 def _compute(asked: list[Any]) -> list[Any]:
     """The answers, from the current client's cluster or from threads."""
-    with dask.config.set(_QUIET):
-        return list(dask.compute(*asked, optimize_graph=False))
+    try:
+        with dask.config.set(_QUIET):
+            return list(dask.compute(*asked, optimize_graph=False))
+    except CancelledError as error:
+        raise ShardError(
+            "shards were lost with a worker, and nobody knows how to make them again: give shards "
+            f"that are read or computed, not scattered ({error})"
+        ) from error

@@ -33,7 +33,7 @@ from shotgun.inspection import Inspection
 from shotgun.model import Persistent, fingerprint
 from shotgun.parallelism import of_fit
 from shotgun.path import Path, path
-from shotgun.problem import Elsewhere, Vector, check_vector, settled
+from shotgun.problem import Elsewhere, Vector, check_vector, on_cluster, settled
 from shotgun.progress import Progress, Row
 from shotgun.solve import ENGINES, Solution, solve
 
@@ -339,10 +339,11 @@ def lazily(predict: Predict) -> Predict:
 
     @functools.wraps(predict)
     def of_any(self: Any, X: Any, *, offset: Any = None) -> Any:
-        X = settled(X)
-        if not hasattr(X, "map_rows"):
+        if not on_cluster(X):
             return predict(self, X, offset=offset)
-        return X.map_rows(functools.partial(predict, self), offset)
+        from shotgun.dask import map_rows
+
+        return map_rows(functools.partial(predict, self), X, offset)
 
     return of_any
 

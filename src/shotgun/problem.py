@@ -78,10 +78,15 @@ class Elsewhere:
         return np.asarray(self.columns(used) @ x[used])
 
 
-def settled(A: Any) -> Any:
-    """A as it is, or a matrix on a cluster where it is a collection of Dask's, or a list of them."""
+def on_cluster(A: Any) -> bool:
+    """Whether it is a collection of Dask's, a list of its objects, or made of them."""
     one = A[0] if isinstance(A, list) and A else A
-    if not type(one).__module__.startswith(("dask.", "dask_expr.", "distributed.")):
+    return type(one).__module__.startswith(("dask.", "distributed.", "shotgun.dask"))
+
+
+def settled(A: Any) -> Any:
+    """A as it is; a collection of Dask's as a matrix on its cluster."""
+    if isinstance(A, Elsewhere) or not on_cluster(A):
         return A
     from shotgun.dask import matrix
 
