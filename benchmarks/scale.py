@@ -33,22 +33,22 @@ class Cluster:
         """Bytes moved and seconds of a scan over shards of rows, of a part of the columns."""
         answer = 8 * self.d * part * vectors
         levels = math.ceil(math.log2(self.machines))
-        moved = 2 * 8 * self.n + (self.machines - 1) * answer + 2 * answer
-        return moved, (2 * 8 * self.n + (levels + 2) * answer) / self.link + self.work(part)
+        moved = 2 * 8 * self.n + self.machines * answer
+        return moved, (2 * 8 * self.n + (levels + 1) * answer) / self.link + self.work(part)
 
     def tiles(self, vectors: float, part: float) -> tuple[float, float]:
         """The same over tiles of columns: v goes to all, handed on from worker to worker."""
         answer = 8 * self.d * part * vectors
         levels = math.ceil(math.log2(self.machines))
-        moved = (1 + self.machines) * 8 * self.n + 2 * answer
-        return moved, ((2 + levels) * 8 * self.n + 2 * answer) / self.link + self.work(part)
+        moved = (1 + self.machines) * 8 * self.n + answer
+        return moved, ((2 + levels) * 8 * self.n + answer) / self.link + self.work(part)
 
     def work(self, part: float) -> float:
         return part * self.shard / 12 / self.scan_rate
 
     def tell(self, layout: str) -> None:
         scan = self.rows if layout == "rows" else self.tiles
-        pack = 2 * 12 * self.columns * self.column
+        pack = 12 * self.columns * self.column
         steps = {
             "survey": (1, scan(3, 1.0)),
             "scan of all": (2, scan(1, 1.0)),
@@ -63,7 +63,7 @@ class Cluster:
         print(
             f"  in all {total / 60:.0f} min; a worker keeps {self.shard / 1e9:.1f} GB and needs "
             f"{vectors / 1e9:.1f} GB in passing; the client "
-            f"{(5 * 8 * self.d + 6 * 8 * self.n + pack) / 1e9:.0f} GB"
+            f"{(5 * 8 * self.d + 6 * 8 * self.n + 20 / 12 * pack) / 1e9:.0f} GB"
         )
 
 

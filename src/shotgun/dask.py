@@ -441,7 +441,8 @@ def _compute(asked: list[Any]) -> list[Any]:
     """The answers, from the current client's cluster or from threads."""
     try:
         with dask.config.set(_QUIET):
-            return list(dask.compute(*asked, optimize_graph=False))
+            # direct: answers do not pass by the scheduler
+            return list(dask.compute(*asked, optimize_graph=False, direct=True))
     except CancelledError as error:
         raise ShardError(
             "shards were lost with a worker, and nobody knows how to make them again: give shards "
