@@ -95,7 +95,10 @@ class Shard:
             if isinstance(self.A, Elsewhere):
                 return self.A.columns(which)
             A = self._readable()
-            return A[:, which] if sp.issparse(A) else A.T[which].T  # whole columns, not rows
+            if sp.issparse(A):
+                return A[:, which]
+            all_of_them = np.array_equal(which, np.arange(A.shape[1]))
+            return A if all_of_them else A.T[which].T  # whole columns, not rows
 
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
         """What a function says of its rows."""
@@ -368,7 +371,10 @@ def _by_columns(A: Any) -> Any:
         A = np.asarray(A)
         if A.ndim != 2:
             raise ValueError(f"a shard must have two dimensions, not {A.ndim}")
-        return np.asfortranarray(A, dtype=_float_dtype(A.dtype))
+        A = np.asarray(A, dtype=_float_dtype(A.dtype))
+        if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
+            return _core.fortran(A, 1).reshape(A.shape, order="F")
+        return np.asfortranarray(A)
     A = sp.csc_array(A, dtype=_float_dtype(A.dtype))
     if not A.has_canonical_format:
         A = A.copy()
