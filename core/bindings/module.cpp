@@ -14,6 +14,7 @@
 #include "kernels/kernels.hpp"
 #include "parallel/spectral.hpp"
 #include "problem/convert.hpp"
+#include "problem/remote.hpp"
 
 namespace nb = nanobind;
 
@@ -70,6 +71,140 @@ Design on_disk(const std::vector<TileStatement>& stated, Vector<std::int64_t> st
   return {std::make_unique<DiskSource<T>>(std::move(tiles), std::move(all), n), {}, n, d};
 } catch (const std::system_error& e) {
   raise_os_error(e);
+}
+
+nb::object copied(const double* values, std::int64_t size) {
+  return values ? own(std::vector<double>(values, values + size)) : nb::none();
+}
+
+// What Python answered, which must be `size` numbers.
+void take(nb::handle answer, std::int64_t size, double* out) {
+  const auto numbers = nb::cast<Doubles>(answer);
+  if (static_cast<std::int64_t>(numbers.size()) != size)
+    throw nb::value_error("a remote matrix answered with a vector of the wrong length");
+  std::copy(numbers.data(), numbers.data() + size, out);
+}
+
+// Visits columns that Python answered, one in each row of an array.
+template <class T>
+void visit_dense(nb::handle answer, std::size_t count, std::int64_t n,
+                 const typename Answers<DenseColumns<T>>::Visit& visit) {
+  const auto values = nb::cast<nb::ndarray<const T, nb::ndim<2>, nb::c_contig>>(answer);
+  if (values.shape(0) != count || static_cast<std::int64_t>(values.shape(1)) != n)
+    throw nb::value_error("a remote matrix answered with columns that are not its own");
+  for (std::size_t p = 0; p < count; ++p)
+    visit(static_cast<std::int64_t>(p), values.data() + static_cast<std::int64_t>(p) * n);
+}
+
+// The same of (starts, rows, values).
+template <class T>
+void visit_sparse(nb::handle answer, std::size_t count, std::int64_t n,
+                  const typename Answers<SparseColumns<T>>::Visit& visit) {
+  const auto [starts, rows, values] =
+      nb::cast<std::tuple<Vector<std::int64_t>, Vector<Row>, Vector<T>>>(answer);
+  const auto size = static_cast<std::int64_t>(rows.size());
+  bool valid = starts.size() == count + 1 && values.size() == rows.size() &&
+               std::is_sorted(starts.data(), starts.data() + starts.size()) && starts(0) == 0 &&
+               starts(count) == size && all_below(rows.data(), {0, size}, n);
+  for (std::size_t p = 0; valid && p < count; ++p)
+    valid = std::is_sorted(rows.data() + starts(p), rows.data() + starts(p + 1),
+                           std::less_equal<Row>());
+  if (!valid) throw nb::value_error("a remote matrix answered with columns that are not its own");
+  for (std::size_t p = 0; p < count; ++p)
+    visit(static_cast<std::int64_t>(p),
+          {values.data() + starts(p), rows.data() + starts(p), starts(p + 1) - starts(p)});
+}
+
+// A matrix that Python asks others about: scan(v, which or None), survey(w or None, v) and
+// columns(which).
+template <class C>
+Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callable scan,
+              nb::callable survey, nb::callable columns) {
+  Answers<C> ask;
+  ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
+    nb::gil_scoped_acquire gil;
+    const nb::object chosen =
+        which.empty() ? nb::none() : own(std::vector<Column>(which.begin(), which.end()));
+    take(scan(copied(v, n), chosen), which.empty() ? d : static_cast<std::int64_t>(which.size()),
+         out);
+  };
+  ask.survey = [=](const double* w, const double* v, double* sums, double* squares, double* dots) {
+    nb::gil_scoped_acquire gil;
+    const nb::object found = survey(copied(w, n), copied(v, n));
+    take(found[0], d, sums);
+    take(found[1], d, squares);
+    take(found[2], d, dots);
+  };
+  ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
+    nb::gil_scoped_acquire gil;
+    const nb::object answer = columns(own(std::vector<Column>(which.begin(), which.end())));
+    if constexpr (C::dense)
+      visit_dense<typename C::Value>(answer, which.size(), n, visit);
+    else
+      visit_sparse<typename C::Value>(answer, which.size(), n, visit);
+  };
+  return {std::make_unique<RemoteSource<C>>(std::move(ask), n, d, nonzeros), {}, n, d};
+}
+
+// Runs body without the GIL; input that only a pass over A shows to be bad becomes a ValueError.
+template <class Body>
+auto guarded(Watch& watch, Body&& body) {
+  try {
+    nb::gil_scoped_release nogil;
+    auto result = body();
+    nb::gil_scoped_acquire gil;
+    raise_if_interrupted(watch);
+    return result;
+  } catch (const Overflow&) {
+    throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
+  } catch (const disk::Damaged& e) {
+    throw nb::value_error(e.what());
+  } catch (const std::system_error& e) {
+    raise_os_error(e);
+  } catch (const NotFinite& e) {
+    throw nb::value_error(("A contains NaN or infinity, first seen at row " +
+                           std::to_string(e.row) + ", column " + std::to_string(e.column))
+                              .c_str());
+  }
+}
+
+// What a remote matrix is asked, answered by one that is here.
+nb::object scan(Design& design, Doubles v, std::optional<Vector<Column>> which, int threads) {
+  Watch watch(signalled, infinity);
+  const std::span<const Column> chosen =
+      which ? std::span(which->data(), which->size()) : std::span<const Column>();
+  if (which && chosen.empty()) return own(std::vector<double>());
+  std::vector<double> out(which ? chosen.size() : static_cast<std::size_t>(design.cols));
+  if (static_cast<std::int64_t>(v.size()) != design.rows ||
+      !all_below(chosen.data(), {0, static_cast<std::int64_t>(chosen.size())}, design.cols))
+    throw nb::value_error("v or which does not fit the matrix");
+  guarded(watch, [&] {
+    std::visit([&](auto& A) { A->scan(threads, v.data(), chosen, out.data(), watch); },
+               design.source);
+    return 0;
+  });
+  return own(out);
+}
+
+nb::tuple survey(Design& design, std::optional<Doubles> w, Doubles v, int threads) {
+  Watch watch(signalled, infinity);
+  const auto d = static_cast<std::size_t>(design.cols);
+  std::vector<double> sums(d), squares(d), dots(d);
+  if (static_cast<std::int64_t>(v.size()) != design.rows || (w && w->size() != v.size()))
+    throw nb::value_error("w or v does not fit the matrix");
+  guarded(watch, [&] {
+    std::visit(
+        [&](auto& A) {
+          A->survey(threads, w ? w->data() : nullptr, v.data(), squares.data(), dots.data(), watch,
+                    [&](Column first, Column last, const double* part) {
+                      std::copy(part, part + (last - first), sums.begin() + first);
+                      return 0.0;
+                    });
+        },
+        design.source);
+    return 0;
+  });
+  return nb::make_tuple(own(sums), own(squares), own(dots));
 }
 
 template <class T>
@@ -155,28 +290,6 @@ struct Statement {
   }
 };
 
-// Runs body without the GIL; input that only a pass over A shows to be bad becomes a ValueError.
-template <class Body>
-auto guarded(Watch& watch, Body&& body) {
-  try {
-    nb::gil_scoped_release nogil;
-    auto result = body();
-    nb::gil_scoped_acquire gil;
-    raise_if_interrupted(watch);
-    return result;
-  } catch (const Overflow&) {
-    throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
-  } catch (const disk::Damaged& e) {
-    throw nb::value_error(e.what());
-  } catch (const std::system_error& e) {
-    raise_os_error(e);
-  } catch (const NotFinite& e) {
-    throw nb::value_error(("A contains NaN or infinity, first seen at row " +
-                           std::to_string(e.row) + ", column " + std::to_string(e.column))
-                              .c_str());
-  }
-}
-
 // Runs body(callback, watch) with the core's view of a Python callback; what that raises is raised
 // again once the core has stopped.
 template <class Body>
@@ -225,6 +338,14 @@ NB_MODULE(_core, m) {
   bind_matrices<float>(m);
   m.def("disk64", &on_disk<double>);
   m.def("disk32", &on_disk<float>);
+  m.def("remote64", &remote<SparseColumns<double>>);
+  m.def("remote32", &remote<SparseColumns<float>>);
+  m.def("remote_dense64", &remote<DenseColumns<double>>);
+  m.def("remote_dense32", &remote<DenseColumns<float>>);
+  m.def("scan", &scan, nb::arg("design"), nb::arg("v"), nb::arg("which").none(),
+        nb::arg("threads") = 1);
+  m.def("survey", &survey, nb::arg("design"), nb::arg("w").none(), nb::arg("v"),
+        nb::arg("threads") = 1);
   m.def("checksum", &checksum<std::int32_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<std::int64_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<float>, nb::arg("numbers"), nb::arg("first") = 0);

@@ -68,7 +68,11 @@ class OnDisk {
   using Columns = SparseColumns<T>;
   // starts: where each column begins among all entries, and where the last one ends.
   OnDisk(std::vector<Tile> tiles, std::vector<std::int64_t> starts, std::int64_t rows)
-      : tiles_(std::move(tiles)), starts_(std::move(starts)), rows_(rows), sums_(tiles_.size()) {}
+      : tiles_(std::move(tiles)),
+        starts_(std::move(starts)),
+        rows_(rows),
+        sums_(tiles_.size()),
+        kept_(rows) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
@@ -106,21 +110,13 @@ class OnDisk {
     }
   }
 
+  void expect(std::span<const Column>) const {}
   // Read once, and kept.
   void borrow(std::span<const Column> which, std::vector<Handle<Columns>>& out) {
-    std::vector<Column> fresh;
-    for (Column j : which)
-      if (!borrowed_.contains(j)) fresh.push_back(j);
-    std::ranges::sort(fresh);
-    each(fresh, 0, static_cast<std::int64_t>(fresh.size()),
-         [&](std::int64_t p, const Handle<Columns>& a) {
-           auto& piece = pieces_.emplace_back();
-           piece.values.assign(a.values, a.values + a.size);
-           piece.rows.assign(a.rows, a.rows + a.size);
-           borrowed_[fresh[static_cast<std::size_t>(p)]] = {piece.values.data(), piece.rows.data(),
-                                                            a.size};
-         });
-    for (Column j : which) out.push_back(borrowed_.at(j));
+    kept_.keep(which, [&](std::span<const Column> fresh, auto&& visit) {
+      each(fresh, 0, static_cast<std::int64_t>(fresh.size()), visit);
+    });
+    kept_.lend(which, out);
   }
 
  private:
@@ -129,10 +125,6 @@ class OnDisk {
     std::vector<T> values;
     std::vector<Row> rows;
     std::int64_t count() const { return static_cast<std::int64_t>(rows.size()); }
-  };
-  struct Piece {
-    std::vector<T> values;
-    std::vector<Row> rows;
   };
   struct Sums {
     std::atomic<std::uint64_t> values = 0, rows = 0;
@@ -202,8 +194,7 @@ class OnDisk {
   std::vector<std::int64_t> starts_;
   std::int64_t rows_;
   mutable std::vector<Sums> sums_;  // of the survey that is under way
-  std::deque<Piece> pieces_;
-  std::unordered_map<Column, Handle<Columns>> borrowed_;
+  Kept<Columns> kept_;
 };
 
 }  // namespace shotgun::disk

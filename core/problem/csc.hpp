@@ -35,6 +35,7 @@ template <class T, class Index = Row>
 class SparseColumns {
  public:
   using Handle = SparseColumn<T, Index>;  // what a view is made of
+  using Value = T;
   static constexpr bool dense = false;
 
   SparseColumns(std::int64_t rows, std::span<const Handle> columns)

@@ -10,6 +10,7 @@ template <class T>
 class DenseColumns {
  public:
   using Handle = const T*;  // what a view is made of
+  using Value = T;
   static constexpr bool dense = true;
 
   DenseColumns(std::int64_t rows, std::span<const T* const> columns)

@@ -81,6 +81,38 @@ double for_columns(int threads, std::int64_t count, double work, Watch& watch, V
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
+// Light copies of dense columns, each made once.
+class LightDense {
+ public:
+  // Appends the copies of `which`; at(j) is where column j is.
+  template <class At>
+  void pack(int threads, std::int64_t rows, std::span<const Column> which, At&& at,
+            std::vector<const float*>& out) {
+    std::vector<std::pair<Column, float*>> fresh;
+    for (Column j : which)
+      if (packed_.emplace(j, nullptr).second) fresh.emplace_back(j, nullptr);
+    // On cache lines, but not all at the same distance from a page: they would share cache sets.
+    std::size_t stride = (static_cast<std::size_t>(rows) + 15) / 16 * 16;
+    if (stride % 1024 == 0) stride += 16;
+    auto& piece = pieces_.emplace_back(stride * fresh.size());
+    for (std::size_t k = 0; k < fresh.size(); ++k)
+      packed_[fresh[k].first] = fresh[k].second = piece.data() + k * stride;
+    const double work = static_cast<double>(rows) * static_cast<double>(fresh.size());
+    parallel_for(worthwhile_threads(threads, work), static_cast<std::int64_t>(fresh.size()),
+                 [&](std::int64_t k) {
+                   const auto [j, to] = fresh[static_cast<std::size_t>(k)];
+                   const auto* from = at(j);
+                   std::transform(from, from + rows, to,
+                                  [](auto a) { return static_cast<float>(a); });
+                 });
+    for (Column j : which) out.push_back(packed_[j]);
+  }
+
+ private:
+  std::deque<Memory<float>> pieces_;
+  std::unordered_map<Column, const float*> packed_;
+};
+
 // Fortran-order memory.
 template <class T>
 class DenseSource final : public Source<DenseColumns<T>> {
@@ -123,22 +155,7 @@ class DenseSource final : public Source<DenseColumns<T>> {
   void pack(int threads, std::span<const Column> which,
             std::vector<Handle<Light<C>>>& out) override {
     if constexpr (std::is_same_v<C, Light<C>>) return borrow(which, out);
-    std::vector<std::pair<Column, float*>> fresh;
-    for (Column j : which)
-      if (packed_.emplace(j, nullptr).second) fresh.emplace_back(j, nullptr);
-    // On cache lines, but not all at the same distance from a page: they would share cache sets.
-    std::size_t stride = (static_cast<std::size_t>(rows_) + 15) / 16 * 16;
-    if (stride % 1024 == 0) stride += 16;
-    auto& piece = pieces_.emplace_back(stride * fresh.size());
-    for (std::size_t k = 0; k < fresh.size(); ++k)
-      packed_[fresh[k].first] = fresh[k].second = piece.data() + k * stride;
-    parallel_for(worthwhile_threads(threads, work(static_cast<std::int64_t>(fresh.size()))),
-                 static_cast<std::int64_t>(fresh.size()), [&](std::int64_t k) {
-                   const auto [j, to] = fresh[static_cast<std::size_t>(k)];
-                   std::transform(values_ + stride_ * j, values_ + stride_ * j + rows_, to,
-                                  [](T a) { return static_cast<float>(a); });
-                 });
-    for (Column j : which) out.push_back(packed_[j]);
+    light_.pack(threads, rows_, which, [&](Column j) { return values_ + stride_ * j; }, out);
   }
   void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
     for (std::size_t p = 0; p < which.size(); ++p)
@@ -157,8 +174,7 @@ class DenseSource final : public Source<DenseColumns<T>> {
   }
   const T* values_;
   std::int64_t rows_, cols_, stride_;
-  std::deque<Memory<float>> pieces_;
-  std::unordered_map<Column, const float*> packed_;
+  LightDense light_;
 };
 
 }  // namespace shotgun

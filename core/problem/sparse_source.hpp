@@ -1,6 +1,7 @@
 // Sparse columns as a whole, wherever they live: a home says where.
 #pragma once
 
+#include "problem/kept.hpp"
 #include "problem/source.hpp"
 
 namespace shotgun {
@@ -33,6 +34,8 @@ class InMemory {
   }
   void surveyed() const {}
 
+  // The columns that will be visited next: whoever is far away fetches them in one go.
+  void expect(std::span<const Column>) const {}
   void borrow(std::span<const Column> which, std::vector<Handle<Columns>>& out) const {
     for (Column j : which) out.push_back(column(j));
   }
@@ -47,16 +50,73 @@ class InMemory {
   std::int64_t rows_, cols_;
 };
 
+// What sources of sparse columns share: light copies, each made once.
 template <class Home>
-class SparseSource final : public Source<typename Home::Columns> {
+class PackingSource : public Source<typename Home::Columns> {
  public:
   using C = typename Home::Columns;
   template <class... Arguments>
-  explicit SparseSource(Arguments&&... arguments) : home_(std::forward<Arguments>(arguments)...) {}
+  explicit PackingSource(Arguments&&... arguments) : home_(std::forward<Arguments>(arguments)...) {}
 
   std::int64_t rows() const override { return home_.rows(); }
   std::int64_t cols() const override { return home_.cols(); }
   double nonzeros() const override { return static_cast<double>(home_.nonzeros()); }
+
+  void pack(int threads, std::span<const Column> which,
+            std::vector<Handle<Light<C>>>& out) override {
+    std::vector<Column> fresh;
+    for (Column j : which)
+      if (packed_.emplace(j, Handle<Light<C>>{}).second) fresh.push_back(j);
+    std::ranges::sort(fresh);
+    if (!fresh.empty()) copy(threads, fresh);
+    for (Column j : which) out.push_back(packed_.at(j));
+  }
+  void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
+    home_.borrow(which, out);
+  }
+
+ protected:
+  Home home_;
+
+ private:
+  // Light copies of the columns `fresh`, in one new piece.
+  void copy(int threads, std::span<const Column> fresh) {
+    home_.expect(fresh);
+    std::vector<std::int64_t> starts{0};
+    for (Column j : fresh) starts.push_back(starts.back() + home_.size(j));
+    const auto total = static_cast<std::size_t>(starts.back());
+    Row* rows = rows_pieces_.emplace_back(total).data();
+    float* values = pieces_.emplace_back(total).data();
+    constexpr std::int64_t run = 64;
+    const auto count = static_cast<std::int64_t>(fresh.size());
+    parallel_for(worthwhile_threads(threads, static_cast<double>(total)), (count + run - 1) / run,
+                 [&](std::int64_t r) {
+                   home_.each(fresh, r * run, std::min(count, (r + 1) * run),
+                              [&](std::int64_t k, const Handle<C>& a) {
+                                const std::int64_t at = starts[static_cast<std::size_t>(k)];
+                                std::transform(a.rows, a.rows + a.size, rows + at,
+                                               [](auto i) { return static_cast<Row>(i); });
+                                std::transform(
+                                    a.values, a.values + a.size, values + at,
+                                    [](auto value) { return static_cast<float>(value); });
+                                packed_.find(fresh[static_cast<std::size_t>(k)])->second = {
+                                    values + at, rows + at, a.size};
+                              });
+                 });
+  }
+
+  std::deque<Memory<Row>> rows_pieces_;
+  std::deque<Memory<float>> pieces_;
+  std::unordered_map<Column, Handle<Light<C>>> packed_;
+};
+
+// A home whose columns are visited here, one by one.
+template <class Home>
+class SparseSource final : public PackingSource<Home> {
+ public:
+  using C = typename Home::Columns;
+  using PackingSource<Home>::PackingSource;
+  using PackingSource<Home>::cols, PackingSource<Home>::nonzeros;
 
   void scan(int threads, const double* v, std::span<const Column> which, double* out,
             Watch& watch) const override {
@@ -95,49 +155,8 @@ class SparseSource final : public Source<typename Home::Columns> {
     return total;
   }
 
-  void pack(int threads, std::span<const Column> which,
-            std::vector<Handle<Light<C>>>& out) override {
-    std::vector<Column> fresh;
-    for (Column j : which)
-      if (packed_.emplace(j, Handle<Light<C>>{}).second) fresh.push_back(j);
-    std::ranges::sort(fresh);
-    if (!fresh.empty()) copy(threads, fresh);
-    for (Column j : which) out.push_back(packed_.at(j));
-  }
-  void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) override {
-    home_.borrow(which, out);
-  }
-
  private:
-  // Light copies of the columns `fresh`, in one new piece.
-  void copy(int threads, std::span<const Column> fresh) {
-    std::vector<std::int64_t> starts{0};
-    for (Column j : fresh) starts.push_back(starts.back() + home_.size(j));
-    const auto total = static_cast<std::size_t>(starts.back());
-    Row* rows = rows_pieces_.emplace_back(total).data();
-    float* values = pieces_.emplace_back(total).data();
-    constexpr std::int64_t run = 64;
-    const auto count = static_cast<std::int64_t>(fresh.size());
-    parallel_for(worthwhile_threads(threads, static_cast<double>(total)), (count + run - 1) / run,
-                 [&](std::int64_t r) {
-                   home_.each(fresh, r * run, std::min(count, (r + 1) * run),
-                              [&](std::int64_t k, const Handle<C>& a) {
-                                const std::int64_t at = starts[static_cast<std::size_t>(k)];
-                                std::transform(a.rows, a.rows + a.size, rows + at,
-                                               [](auto i) { return static_cast<Row>(i); });
-                                std::transform(
-                                    a.values, a.values + a.size, values + at,
-                                    [](auto value) { return static_cast<float>(value); });
-                                packed_.find(fresh[static_cast<std::size_t>(k)])->second = {
-                                    values + at, rows + at, a.size};
-                              });
-                 });
-  }
-
-  Home home_;
-  std::deque<Memory<Row>> rows_pieces_;
-  std::deque<Memory<float>> pieces_;
-  std::unordered_map<Column, Handle<Light<C>>> packed_;
+  using PackingSource<Home>::home_;
 };
 
 template <class T, class Index>

@@ -67,6 +67,7 @@ __all__ = [
     "SparseHuberRegressor",
     "SparsePoissonRegressor",
     "StabilitySelection",
+    "dask",
     "disk",
     "ideal_p",
     "io",
@@ -101,7 +102,7 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("shotgun-l1")
-    if name in ("disk", "io", "page", "shards", "study", "survey", "theory"):
+    if name in ("dask", "disk", "io", "page", "shards", "study", "survey", "theory"):
         return importlib.import_module(f"shotgun.{name}")
     if name in _LAZY:
         globals()[name] = getattr(importlib.import_module(_LAZY[name]), name)

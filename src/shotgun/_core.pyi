@@ -23,6 +23,32 @@ def fortran(a: _Array, threads: int) -> _Array: ...
 def csc(starts: _Array, rows: _Array, values: _Array, n: int) -> Design: ...
 def disk32(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
 def disk64(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
+def remote32(
+    n: int,
+    d: int,
+    nonzeros: int,
+    scan: Callable[[_Vector, _Array | None], _Array],
+    survey: Callable[[_Vector | None, _Vector], _Array],
+    columns: Callable[[_Array], tuple[_Array, _Array, _Array]],
+) -> Design: ...
+
+remote64 = remote32
+
+def remote_dense32(
+    n: int,
+    d: int,
+    nonzeros: int,
+    scan: Callable[[_Vector, _Array | None], _Array],
+    survey: Callable[[_Vector | None, _Vector], _Array],
+    columns: Callable[[_Array], _Array],
+) -> Design: ...
+
+remote_dense64 = remote_dense32
+
+def scan(design: Design, v: _Array, which: _Array | None, threads: int = 1) -> _Array: ...
+def survey(
+    design: Design, w: _Array | None, v: _Array, threads: int = 1
+) -> tuple[_Array, _Array, _Array]: ...
 def checksum(numbers: _Array, first: int = 0) -> int: ...
 def transpose(
     starts: _Array, columns: _Array, values: _Array, d: int, threads: int

@@ -50,6 +50,7 @@ from shotgun.options import (
     Quick,
     Report,
     Resume,
+    Scheduler,
     Seed,
     Select,
     Selection,
@@ -60,6 +61,7 @@ from shotgun.options import (
     Threads,
     Tol,
     Weights,
+    Workers,
 )
 
 BAD_INPUT = 2
@@ -147,6 +149,8 @@ def fit(
     standardize: Standardize = False,
     deadline: Deadline = None,
     threads: Threads = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     seed: Seed = 0,
     output: Output = None,
     json: Json = False,
@@ -156,6 +160,7 @@ def fit(
     """Fit one model, certified.
 
     [dim]shotgun fit train.csv --target price --lam-ratio 0.05 -o price.shotgun[/]
+    On a cluster, DATA may be a pattern: [dim]shotgun fit 'part-*.parquet' -y price --workers 4[/]
     """
 
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import check_count, check_vector
+from shotgun.problem import Elsewhere, check_count, check_vector
 
 Array: TypeAlias = npt.NDArray[Any]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -77,7 +77,7 @@ class Tile:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(Elsewhere):
     """A matrix on disk: what `shotgun.solve`, `path` and the estimators take in place of A.
 
     Attributes
@@ -96,8 +96,6 @@ class Matrix:
     tiles: tuple[Tile, ...] = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
-
-    ndim = 2
 
     def __post_init__(self) -> None:
         self._starts  # noqa: B018 (what is wrong with them is said at once)
@@ -158,10 +156,6 @@ class Matrix:
         if rows != slice(None):
             raise TypeError("of a matrix on disk, whole columns can be taken: A[:, which]")
         return self.columns(which)
-
-    def to_memory(self) -> sp.csc_array:
-        """All of it."""
-        return self.columns(slice(None))
 
     def __matmul__(self, x: Any) -> Array:
         """A @ x, a tile at a time; only the columns that x uses are read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 import warnings
@@ -28,16 +29,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from shotgun.disk import Matrix
 from shotgun.inspection import Inspection
 from shotgun.model import Persistent, fingerprint
 from shotgun.parallelism import of_fit
 from shotgun.path import Path, path
-from shotgun.problem import Vector, check_vector
+from shotgun.problem import Elsewhere, Vector, check_vector, on_cluster, settled
 from shotgun.progress import Progress, Row
 from shotgun.solve import ENGINES, Solution, solve
 
 Array = np.ndarray[Any, Any]
+Predict = Callable[..., Any]
 
 FLOATS = (np.float64, np.float32)
 NO_LIMIT = 100_000  # epochs, where max_iter is None
@@ -140,9 +141,10 @@ class SparseLinearModel(
         self, X: Any, y: Any, sample_weight: Any, reset: bool = True
     ) -> tuple[Any, Array, Vector | None]:
         """X, y and the weights, checked; without `reset` against the fitted model."""
-        if isinstance(X, Matrix):
+        X = settled(X)
+        if isinstance(X, Elsewhere):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **self._target)
+            _, y = check_X_y(np.zeros((X.shape[0], 1)), np.asarray(y), **self._target)
         else:
             X, y = validate_data(
                 self, X, y, reset=reset, accept_sparse=("csc", "csr"), dtype=FLOATS, **self._target
@@ -305,7 +307,7 @@ class SparseLinearModel(
     def _predictor(self, X: Any, offset: Any) -> Array:
         """X @ coef_.T + intercept_ + offset."""
         check_is_fitted(self)
-        if isinstance(X, Matrix):
+        if isinstance(X, Elsewhere):
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
             X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, reset=False)
@@ -322,7 +324,7 @@ class SparseLinearModel(
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """The score that scikit-learn gives models of this kind; `offset` as in `fit`."""
-        prediction = self.predict(X, offset=offset)
+        y, prediction = np.asarray(y), np.asarray(self.predict(X, offset=offset))
         return float(type(self)._metric(y, prediction, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -330,6 +332,20 @@ class SparseLinearModel(
         tags.input_tags.sparse = True
         tags.non_deterministic = self.engine == "asynchronous"
         return tags
+
+
+def lazily(predict: Predict) -> Predict:
+    """Of a matrix on a cluster: a Dask array of the same, each shard in its turn."""
+
+    @functools.wraps(predict)
+    def of_any(self: Any, X: Any, *, offset: Any = None) -> Any:
+        if not on_cluster(X):
+            return predict(self, X, offset=offset)
+        from shotgun.dask import map_rows
+
+        return map_rows(functools.partial(predict, self), X, offset)
+
+    return of_any
 
 
 def user_level() -> int:
@@ -387,7 +403,7 @@ def threads(n_jobs: int | None) -> int | None:
 
 def by_columns(X: Any) -> Any:
     """X in the order in which fits read it."""
-    if isinstance(X, Matrix):
+    if isinstance(X, Elsewhere):
         return X
     return X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
 

@@ -14,7 +14,7 @@ from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
-from shotgun.estimator import Array, SparseLinearModel, by_columns, user_level
+from shotgun.estimator import Array, SparseLinearModel, by_columns, lazily, user_level
 from shotgun.problem import Vector, check_vector
 from shotgun.solve import lambda_max
 
@@ -47,6 +47,7 @@ class SparseRegressor(RegressorMixin, SparseLinearModel):  # type: ignore[misc]
     def _scale(self, n: int) -> float:
         return 1 / n
 
+    @lazily
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """Predict the target.
 
@@ -423,6 +424,7 @@ class SparsePoissonRegressor(SparseRegressor):
     ) -> None:
         self._set(locals())
 
+    @lazily
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """Predict the mean count; parameters as in :meth:`ElasticNet.predict`."""
         return np.asarray(np.exp(self._predictor(X, offset)))

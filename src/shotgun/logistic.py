@@ -23,6 +23,7 @@ from shotgun.estimator import (
     SparseLinearModel,
     Unfinished,
     columns,
+    lazily,
     user_level,
 )
 from shotgun.multinomial import multinomial, multinomial_path
@@ -71,6 +72,7 @@ class SparseClassifier(ClassifierMixin, SparseCoefMixin, SparseLinearModel):  # 
         super()._keep(fits, dtype, scale)
         self.n_iter_ = np.atleast_1d(np.array(self.n_iter_, dtype=np.int32))
 
+    @lazily
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Score of the larger of two classes, shape (n_samples,), or of every class.
 
@@ -83,6 +85,7 @@ class SparseClassifier(ClassifierMixin, SparseCoefMixin, SparseLinearModel):  # 
         scores = self._predictor(X, offset)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
+    @lazily
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """Predict the label; parameters as in :meth:`decision_function`."""
         scores = self.decision_function(X, offset=offset)
@@ -286,6 +289,7 @@ class LogisticRegression(SparseClassifier):
         del options["delta"]
         return options
 
+    @lazily
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Probability of every class, in the order of `classes_`.
 
@@ -300,6 +304,7 @@ class LogisticRegression(SparseClassifier):
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
 
+    @lazily
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Logarithm of :meth:`predict_proba`."""
         return np.asarray(np.log(self.predict_proba(X, offset=offset)))

@@ -104,6 +104,14 @@ Threads = Annotated[
 Seed = Annotated[
     int, fit("--seed", metavar="N", min=0, max=2**32 - 1, help="Of all that is random.")
 ]
+Workers = Annotated[
+    int | None,
+    fit("--workers", metavar="N", min=1, help="Processes of a Dask cluster here, to share DATA."),
+]
+Scheduler = Annotated[
+    str | None,
+    fit("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that reads DATA, tcp://...."),
+]
 LamCount = Annotated[int, fit("--n-lams", metavar="N", min=1, help="How many lams.")]
 Eps = Annotated[float, fit("--eps", metavar="X", help="The last lam over the first.")]
 Output = Annotated[

@@ -50,11 +50,54 @@ def is_sparse(A: Any) -> bool:
     return hasattr(type(A), "tocsc")  # not of A: a table may have a column of any name
 
 
+class Elsewhere:
+    """A matrix that is not in memory, but on disk or on a cluster."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    ndim = 2
+
+    def design(self) -> _core.Design:
+        """What the core reads."""
+        raise NotImplementedError
+
+    def columns(self, which: Any) -> Any:
+        """Some of the columns, in memory."""
+        raise NotImplementedError
+
+    def to_memory(self) -> Any:
+        """All of it."""
+        return self.columns(slice(None))
+
+    def __matmul__(self, x: Any) -> np.ndarray[Any, Any]:
+        """A @ x, of which only the columns that x uses are read."""
+        x = np.asarray(x)
+        used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
+        if not used.size:
+            return np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
+        return np.asarray(self.columns(used) @ x[used])
+
+
+def on_cluster(A: Any) -> bool:
+    """Whether it is a collection of Dask's, a list of its objects, or made of them."""
+    one = A[0] if isinstance(A, list) and A else A
+    return type(one).__module__.startswith(("dask.", "distributed.", "shotgun.dask"))
+
+
+def settled(A: Any) -> Any:
+    """A as it is; a collection of Dask's as a matrix on its cluster."""
+    if isinstance(A, Elsewhere) or not on_cluster(A):
+        return A
+    from shotgun.dask import matrix
+
+    return matrix(A)
+
+
 def make_design(A: Any, n_threads: int) -> _core.Design:
     """View of A for the core: no copy of Fortran-order or CSC input, one conversion of the rest."""
-    if hasattr(A, "design"):  # it knows best: a matrix on disk
-        made: _core.Design = A.design()
-        return made
+    A = settled(A)
+    if isinstance(A, Elsewhere):
+        return A.design()
     if is_sparse(A):
         return _sparse_design(A, n_threads)
     return _dense_design(A, n_threads)

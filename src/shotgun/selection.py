@@ -27,7 +27,6 @@ from sklearn.utils.metadata_routing import (
 )
 
 from shotgun._threads import one_blas_thread
-from shotgun.disk import Matrix
 from shotgun.estimator import (
     Along,
     Array,
@@ -37,7 +36,7 @@ from shotgun.estimator import (
     columns,
     single,
 )
-from shotgun.problem import Vector, check_threads, check_vector
+from shotgun.problem import Elsewhere, Vector, check_threads, check_vector
 from shotgun.progress import Progress, Row
 from shotgun.solve import Solution
 
@@ -83,7 +82,7 @@ class HeldOut:
         shown = np.arange(data.X.shape[1]) if all_features else used
         used = np.searchsorted(shown, used)
         dense = False
-        if isinstance(data.X, Matrix):
+        if isinstance(data.X, Elsewhere):
             X = data.X.columns(shown)[test]
         elif sp.issparse(data.X):
             X = data.X[:, shown][test]
@@ -196,7 +195,8 @@ class CrossValidated(SparseLinearModel):
         for_splitter, for_scorer = self._route(counts, params)
         models = self._models()
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        rows = np.zeros((len(y), 1)) if isinstance(X, Matrix) else X  # all that a splitter looks at
+        # all that a splitter looks at
+        rows = np.zeros((len(y), 1)) if isinstance(X, Elsewhere) else X
         folds = list(splitter.split(rows, y, **for_splitter))
         targets, weights = self._state(y, counts)
         known = columns("offset", offset, len(y), len(targets))

@@ -5,6 +5,7 @@ Each verb is a function of what was given (the options by their names) that retu
 
 from __future__ import annotations
 
+import glob
 import json
 import sys
 from collections.abc import Callable
@@ -42,8 +43,19 @@ _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when 
 
 
 def fit(given: Given) -> int:
-    """One model."""
-    data = read_samples(given, light=True)
+    """One model, here or on a cluster."""
+    if given.workers is None and given.scheduler is None:
+        return fit_data(given, read_samples(given, light=True))
+    if given.workers is not None and given.scheduler is not None:
+        raise ValueError("give --workers or --scheduler, not both")
+    from distributed import Client
+
+    here = {"n_workers": given.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with Client(given.scheduler) if given.scheduler else Client(**here):
+        return fit_data(given, read_shards(given))
+
+
+def fit_data(given: Given, data: Data) -> int:
     targets = one_against_rest(given, data.y)
     lam = chosen_lam(given, data, targets)
     fit_them = fit_one if len(targets) == 1 else fit_classes
@@ -178,6 +190,20 @@ def read(given: Given, **more: Any) -> Data:
     )
 
 
+def read_shards(given: Given) -> Data:
+    """The data of files that match a pattern, or of a matrix on disk, read by a cluster."""
+    for option in ("weights", "offset"):
+        if getattr(given, option) is not None:
+            raise ValueError(f"--{option} does not apply to data on a cluster")
+    files = sorted(glob.glob(given.data)) or [given.data]
+    if io.format_of(files[0], given.format) == "disk":
+        A = shotgun.dask.matrix(shotgun.disk.open(files[0]))
+    else:
+        how = {"target": column(given.target), "format": given.format, "impute": given.impute}
+        A = shotgun.dask.read(files, **how)
+    return with_target(given, Data(A, A.y, A.feature_names))
+
+
 def column(name: str | None) -> str | int | None:
     """A column's number if it is one, else its name."""
     return int(name) if name is not None and name.removeprefix("-").isdecimal() else name
@@ -185,7 +211,10 @@ def column(name: str | None) -> str | int | None:
 
 def read_samples(given: Given, **more: Any) -> Data:
     """Data with something to predict."""
-    data = read(given, **more)
+    return with_target(given, read(given, **more))
+
+
+def with_target(given: Given, data: Data) -> Data:
     if data.y is None:
         raise ValueError(f"{given.data}: give --target: which column is to be predicted?")
     check_target(given, data)

@@ -1,0 +1,393 @@
+"""A matrix on a cluster: the fit of one in memory, the same bits for any workers, lost or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import shotgun
+from shotgun import disk, io
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+
+import dask.array as da  # noqa: E402
+
+N, D, SHARDS = 400, 1000, 5
+
+
+def make_cluster(n_workers: int) -> Any:
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+    )
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with make_cluster(2) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def make_problem() -> tuple[sp.csr_array, Any]:
+    random = np.random.default_rng(0)
+    A = sp.random_array((N, D), density=0.02, format="csr", dtype=np.float64, random_state=1)
+    A.data[:] = random.standard_normal(A.nnz)
+    y = A @ (random.standard_normal(D) * (random.random(D) < 0.1)) + random.standard_normal(N) + 3
+    return A, y
+
+
+def pieces(A: Any) -> list[Any]:
+    return [A[rows] for rows in np.array_split(np.arange(N), SHARDS)]
+
+
+def on_cluster(A: Any) -> Any:
+    return shotgun.dask.matrix([dask.delayed(piece) for piece in pieces(A)])
+
+
+def lam_of(A: Any, y: Any, **how: Any) -> float:
+    return 0.05 * shotgun.lambda_max(A, y, **how)
+
+
+@pytest.mark.parametrize(("loss", "standardize"), [("squared", False), ("logistic", True)])
+def test_the_objective_is_that_of_a_fit_in_memory(
+    client: Any, loss: str, standardize: bool
+) -> None:
+    A, y = make_problem()
+    target = y if loss == "squared" else y > 3
+    how: dict[str, Any] = {"loss": loss, "fit_intercept": True, "standardize": standardize}
+    lam = lam_of(A, target, **how)
+    B = on_cluster(A)
+    assert lam_of(B, target, **how) == pytest.approx(lam, rel=1e-12)
+    here = shotgun.solve(A, target, lam, tol=1e-10, **how)
+    there = shotgun.solve(B, target, lam, tol=1e-10, **how)
+    assert there.status == "converged"
+    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+    assert there.n_rounds <= 15
+
+
+def test_weights_and_float32_are_those_of_a_fit_in_memory(client: Any) -> None:
+    A, y = make_problem()
+    weights = np.random.default_rng(2).random(N)
+    A = A.astype(np.float32)
+    B = on_cluster(A)
+    assert B.dtype == np.float32
+    how: dict[str, Any] = {"weights": weights, "fit_intercept": True, "tol": 1e-10}
+    here, there = (shotgun.solve(X, y, 2.0, **how) for X in (A, B))
+    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+
+
+def test_a_path_is_that_of_one_in_memory(client: Any) -> None:
+    A, y = make_problem()
+    here, there = (shotgun.path(X, y, n_lams=4, eps=0.1, tol=1e-9) for X in (A, on_cluster(A)))
+    np.testing.assert_allclose(there.objectives, here.objectives, rtol=1e-8)
+
+
+def test_the_bits_are_the_same_for_one_worker_two_and_none(client: Any) -> None:
+    A, y = make_problem()
+    lam = lam_of(A, y)
+
+    def fit() -> Any:
+        return shotgun.solve(on_cluster(A), y, lam, fit_intercept=True)
+
+    two = fit()
+    with make_cluster(1) as cluster, distributed.Client(cluster) as alone, alone.as_current():
+        one = fit()
+    with dask.config.set(scheduler="threads"):
+        none = fit()
+    for other in (one, none):
+        np.testing.assert_array_equal(other.x, two.x)
+        assert (other.gap, other.intercept) == (two.gap, two.intercept)
+
+
+def as_dense_array(A: Any, y: Any, folder: Path) -> Any:
+    return da.from_array(A.toarray(), chunks=(150, 400)), da.from_array(y, chunks=150)
+
+
+def as_sparse_array(A: Any, y: Any, folder: Path) -> Any:
+    parts = [
+        da.from_delayed(dask.delayed(p), p.shape, meta=sp.csr_matrix((0, 0)))
+        for p in map(sp.csr_matrix, pieces(A))
+    ]
+    return da.concatenate(parts), y
+
+
+def as_dataframe(A: Any, y: Any, folder: Path) -> Any:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    table = pd.DataFrame(A.toarray()).rename(columns=str)
+    return dd.from_pandas(table, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3)
+
+
+def as_delayed(A: Any, y: Any, folder: Path) -> Any:
+    return [dask.delayed(piece) for piece in pieces(A)], y
+
+
+def as_futures(A: Any, y: Any, folder: Path) -> Any:
+    return distributed.get_client().scatter(pieces(A)), y
+
+
+def as_pairs(A: Any, y: Any, folder: Path) -> Any:
+    pairs = zip(pieces(A), np.array_split(y, SHARDS), strict=True)
+    B = shotgun.dask.matrix([dask.delayed(tuple)(pair) for pair in pairs])
+    return B, B.y
+
+
+def as_svmlight(A: Any, y: Any, folder: Path) -> Any:
+    return as_files(A, y, folder, "svm")
+
+
+def as_parquet(A: Any, y: Any, folder: Path) -> Any:
+    return as_files(A.toarray(), y, folder, "parquet", target="y")
+
+
+def as_files(A: Any, y: Any, folder: Path, suffix: str, **how: Any) -> Any:
+    names = [folder / f"{k}.{suffix}" for k in range(SHARDS)]
+    for name, piece, target in zip(names, pieces(A), np.array_split(y, SHARDS), strict=True):
+        features = None if suffix == "svm" else [f"f{j}" for j in range(D)]
+        io.write(name, io.Data(piece, target, features))
+    B = shotgun.dask.read(names, **how)
+    return B, B.y
+
+
+def as_tiles(A: Any, y: Any, folder: Path) -> Any:
+    return shotgun.dask.matrix(disk.write(A, folder / "matrix", y, tile_bytes=20_000)), y
+
+
+INPUTS = [
+    as_dense_array,
+    as_sparse_array,
+    as_dataframe,
+    as_delayed,
+    as_futures,
+    as_pairs,
+    as_svmlight,
+    as_parquet,
+    as_tiles,
+]
+
+
+@pytest.mark.parametrize("make", INPUTS)
+def test_estimators_take_every_kind_of_input_and_predict_lazily(
+    client: Any, tmp_path: Path, make: Callable[..., Any]
+) -> None:
+    A, y = make_problem()
+    X, target = make(A, y, tmp_path)
+    here = shotgun.Lasso(alpha=0.01, tol=1e-10).fit(A, y)
+    there = shotgun.Lasso(alpha=0.01, tol=1e-10).fit(X, target)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
+    prediction = there.predict(X)
+    assert isinstance(prediction, da.Array)
+    assert prediction.ndim == 1
+    np.testing.assert_allclose(prediction.compute(), here.predict(A), atol=1e-4)
+
+
+def test_classifiers_predict_labels_and_probabilities_lazily(client: Any) -> None:
+    A, y = make_problem()
+    labels = np.where(y > 3, "yes", "no")
+    here = shotgun.LogisticRegression(C=2.0, tol=1e-9).fit(A, labels)
+    there = shotgun.LogisticRegression(C=2.0, tol=1e-9).fit(B := on_cluster(A), labels)
+    assert isinstance(there.predict(B), da.Array)
+    assert (there.predict(B).compute() == here.predict(A)).all()
+    assert there.predict_proba(B).shape == (N, 2)
+    np.testing.assert_allclose(there.predict_proba(B).compute(), here.predict_proba(A), atol=1e-4)
+    offset = np.arange(N) / N
+    shifted = there.decision_function(B, offset=offset) - there.decision_function(B)
+    np.testing.assert_allclose(shifted.compute(), offset, atol=1e-12)
+    assert there.score(B, labels) == here.score(A, labels)
+
+
+def test_predicting_computes_nothing_before_it_is_asked(client: Any) -> None:
+    A, y = make_problem()
+    model = shotgun.Lasso(alpha=0.01).fit(A, y)
+    X = da.concatenate(
+        [
+            da.from_delayed(dask.delayed(p), p.shape, dtype=float)
+            for p in (A[:150].toarray(), A[150:].toarray())
+        ]
+    )
+    with dask.config.set(scheduler=lambda *_, **__: pytest.fail("computed")):
+        prediction = model.predict(X)
+    assert prediction.chunks == ((150, 250),)
+    np.testing.assert_allclose(prediction.compute(), model.predict(A), atol=1e-12)
+
+
+def test_empty_shards_do_no_harm(client: Any) -> None:
+    A, y = make_problem()
+    for X in (A, A.toarray()):
+        B = shotgun.dask.matrix([dask.delayed(p) for p in (X[:0], X[:100], X[100:100], X[100:])])
+        here, there = (shotgun.solve(Z, y, 1.0, tol=1e-10) for Z in (X, B))
+        assert there.objective == pytest.approx(here.objective, rel=1e-9)
+
+
+def test_cross_validation_chooses_as_in_memory(client: Any) -> None:
+    A, y = make_problem()
+    here, there = (shotgun.LassoCV(cv=2, alphas=3, eps=0.1).fit(X, y) for X in (A, on_cluster(A)))
+    assert there.alpha_ == pytest.approx(here.alpha_, rel=1e-9)
+    np.testing.assert_allclose(there.mse_path_, here.mse_path_, rtol=1e-3)
+
+
+def test_columns_come_in_the_order_asked_for(client: Any, tmp_path: Path) -> None:
+    A, y = make_problem()
+    which = np.array([700, 3, 900, 4, 1])
+    for B in (on_cluster(A), as_tiles(A, y, tmp_path)[0]):
+        np.testing.assert_array_equal(B.columns(which).toarray(), A[:, which].toarray())
+        v = np.random.default_rng(0).standard_normal(N)
+        np.testing.assert_allclose(B._scan(v, which.astype(np.int32)), A[:, which].T @ v)
+
+
+def test_svmlight_shards_agree_on_where_indices_begin(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 0:1 2:5\n2 1:1\n")
+    (tmp_path / "b.svm").write_text("3 1:7\n4 3:2\n")
+    B = shotgun.dask.read([tmp_path / "a.svm", tmp_path / "b.svm"])
+    expected = [[1, 0, 5, 0], [0, 1, 0, 0], [0, 7, 0, 0], [0, 0, 0, 2]]
+    np.testing.assert_array_equal(B.to_memory().toarray(), expected)
+    np.testing.assert_array_equal(B.y, [1, 2, 3, 4])
+
+
+def fit_with(B: Any, at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
+    A, y = make_problem()
+    told = []
+
+    def callback(row: Any) -> None:
+        told.append((row["round"], row["objective"], row["gap"]))
+        if len(told) == 2:
+            at_round_two()
+
+    how: dict[str, Any] = {"fit_intercept": True, "tol": 1e-8}
+    return shotgun.solve(B, y, lam_of(A, y), callback=callback, **how), told
+
+
+def kill_a_worker(client: Any) -> str:
+    """One that has shards; returns its address."""
+    kept = client.has_what()
+    address: str = max(kept, key=lambda address: len(kept[address]))
+    assert kept[address]
+    pid = client.run(os.getpid, workers=[address])[address]
+    os.kill(pid, signal.SIGKILL)
+    return address
+
+
+def test_a_worker_killed_in_round_two_changes_nothing(client: Any) -> None:
+    A, _ = make_problem()
+    undisturbed, trace = fit_with(on_cluster(A), lambda: None)
+    assert len(trace) >= 4
+    lost: list[str] = []
+    disturbed, told = fit_with(on_cluster(A), lambda: lost.append(kill_a_worker(client)))
+    events = [event for _, event in client.get_events("all")]
+    removed = {event["worker"] for event in events if event["action"] == "remove-worker"}
+    assert len(lost) == 1
+    assert set(lost) <= removed
+    client.wait_for_workers(2)
+    assert told == trace
+    np.testing.assert_array_equal(disturbed.x, undisturbed.x)
+    assert disturbed.gap == undisturbed.gap
+
+
+def test_scattered_shards_cannot_be_made_again(client: Any) -> None:
+    B = shotgun.dask.matrix(client.scatter(pieces(make_problem()[0])))
+    with pytest.raises(ValueError, match="lost with a worker"):
+        fit_with(B, lambda: kill_a_worker(client))
+    client.wait_for_workers(2)
+
+
+def test_a_worker_that_joins_and_one_that_leaves_change_nothing(client: Any) -> None:
+    A, _ = make_problem()
+    _, trace = fit_with(on_cluster(A), lambda: None)
+    for workers in (3, 2):
+        _, told = fit_with(on_cluster(A), lambda workers=workers: client.cluster.scale(workers))
+        assert told == trace
+        client.wait_for_workers(workers)
+
+
+def broken() -> Any:
+    raise OSError("no such tape")
+
+
+def test_errors_of_a_worker_name_the_shard(client: Any, tmp_path: Path) -> None:
+    A, y = make_problem()
+    parts = [dask.delayed(piece) for piece in pieces(A)]
+    with pytest.raises(ValueError, match="shard 2 of 5: no such tape"):
+        shotgun.dask.matrix([*parts[:2], dask.delayed(broken)(), *parts[3:]])
+    with pytest.raises(ValueError, match=r"shard 1 of 5: .*two dimensions"):
+        shotgun.dask.matrix([parts[0], dask.delayed(np.zeros(3)), *parts[2:]])
+    with pytest.raises(ValueError, match="shard 1 of 2: 7 features, but shard 0 of 2 has 1000"):
+        shotgun.dask.matrix([parts[0], dask.delayed(np.zeros((2, 7)))])
+    (tmp_path / "bad.svm").write_text("1 2:x\n")
+    with pytest.raises(ValueError, match=r"bad\.svm"):
+        shotgun.dask.read([tmp_path / "bad.svm"])
+    B = disk.write(A, tmp_path / "matrix", y, tile_bytes=20_000)
+    there = shotgun.dask.matrix(B)
+    file = tmp_path / "matrix" / "tiles" / "00001" / "data.npy"
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"tile 1 of .*damaged"):
+        shotgun.solve(there, y, 1.0)
+
+
+def test_what_a_remote_matrix_raises_ends_the_fit() -> None:
+    from shotgun import _core
+
+    def fail(*_: Any) -> Any:
+        raise LookupError("gone")
+
+    class Broken(shotgun.problem.Elsewhere):
+        def design(self) -> Any:
+            return _core.remote64(3, 2, 6, fail, fail, fail)
+
+    with pytest.raises(LookupError, match="gone"):
+        shotgun.solve(Broken(), np.arange(3.0), 1.0)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_columns_are_fetched_once(dense: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    A, y = make_problem()
+    fetched: list[int] = []
+    name = "_dense" if dense else "_sparse"
+    fetch = getattr(shotgun.dask.Matrix, name)
+
+    def noted(self: Any, which: Any) -> Any:
+        fetched.extend(which)
+        return fetch(self, which)
+
+    monkeypatch.setattr(shotgun.dask.Matrix, name, noted)
+    with dask.config.set(scheduler="threads"):
+        B = on_cluster(A.toarray() if dense else A)
+        assert B.dense is dense
+        s = shotgun.solve(B, y, lam_of(A, y), fit_intercept=True)
+    assert s.n_rounds > 2
+    assert set(np.flatnonzero(s.x)) <= set(fetched)
+    assert len(fetched) == len(set(fetched)) < D
+
+
+def test_nan_is_found_where_it_is(client: Any) -> None:
+    A = np.ones((10, 3))
+    A[7, 1] = np.nan
+    with pytest.raises(ValueError, match="row 7, column 1"):
+        shotgun.solve(da.from_array(A, chunks=(5, 3)), np.arange(10.0), 1.0)
+
+
+def test_the_tool_fits_files_on_workers(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from shotgun.cli import app
+
+    A, y = make_problem()
+    io.write(tmp_path / "all.svm", io.Data(A, y))
+    for k, rows in enumerate(np.array_split(np.arange(N), 2)):
+        io.write(tmp_path / f"part-{k}.svm", io.Data(A[rows], y[rows]))
+    objectives = []
+    for data, more in (("all.svm", []), ("part-*.svm", ["--workers", "1"])):
+        model = tmp_path / "model.shotgun"
+        told = CliRunner().invoke(app, ["fit", str(tmp_path / data), "-o", str(model), *more])
+        assert told.exit_code == 0, told.output
+        objectives.append(shotgun.load(model).objective_)
+    assert objectives[1] == pytest.approx(objectives[0], rel=1e-5)
