@@ -68,9 +68,9 @@ class Symmetric {
   template <class Wanted>
   void add_rows(std::int64_t first, std::int64_t last, const double* v, Wanted&& wanted,
                 double* sum) const {
-    const double *dotted[run], *added[run];
-    double dots[run] = {}, lengths[run];
-    std::int64_t n_dotted = 0, n_added = 0, whose[run];
+    const double *dotted[run] = {}, *added[run] = {};
+    double dots[run] = {}, lengths[run] = {};
+    std::int64_t n_dotted = 0, n_added = 0, whose[run] = {};
     for (std::int64_t i = first; i < last; ++i) {
       if (wanted(i)) {
         whose[n_dotted] = i;
