@@ -67,7 +67,6 @@ __all__ = [
     "SparseHuberRegressor",
     "SparsePoissonRegressor",
     "StabilitySelection",
-    "dask",
     "disk",
     "ideal_p",
     "io",
