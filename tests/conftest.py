@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 from numpy.typing import NDArray
+from sklearn.datasets import load_diabetes, load_iris
 
 pytest.register_assert_rewrite("reference")
 from reference import CLASSES, loss_slopes  # noqa: E402
@@ -114,6 +115,18 @@ def make_data(
     if loss == "huber":
         y[::9] += 20 * rng.standard_normal(len(y[::9]))
     return Data(np.asfortranarray(A), y, loss)
+
+
+def diabetes() -> tuple[Any, Any]:
+    """A data frame."""
+    pytest.importorskip("pandas")
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+def iris() -> tuple[Any, Any]:
+    """Three classes by their names."""
+    data = load_iris()
+    return data.data, data.target_names[data.target]
 
 
 @pytest.fixture(scope="session")

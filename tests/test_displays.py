@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_iris
 
 import shotgun
-from conftest import D, N, make_data
+from conftest import D, N, diabetes, iris, make_data
 from shotgun import (
     ConvergenceDisplay,
     CVDisplay,
@@ -22,16 +22,6 @@ from shotgun import (
     PathDisplay,
     displays,
 )
-
-
-def diabetes() -> tuple[Any, Any]:
-    pytest.importorskip("pandas")
-    return load_diabetes(return_X_y=True, as_frame=True)
-
-
-def iris() -> tuple[Any, Any]:
-    data = load_iris()
-    return data.data, data.target_names[data.target]
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn import linear_model
-from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
 import shotgun
-from conftest import D, N, factors, make_data, offset, weights
+from conftest import D, N, diabetes, factors, iris, make_data, offset, weights
 from shotgun import (
     ElasticNet,
     ElasticNetCV,
@@ -27,16 +26,6 @@ from shotgun import (
     SparseHuberRegressor,
     SparsePoissonRegressor,
 )
-
-
-def diabetes() -> tuple[Any, Any]:
-    pytest.importorskip("pandas")
-    return load_diabetes(return_X_y=True, as_frame=True)
-
-
-def iris() -> tuple[Any, Any]:
-    data = load_iris()
-    return data.data, data.target_names[data.target]
 
 
 def test_a_summary_has_the_certificate_and_the_largest_weights() -> None:

@@ -17,6 +17,8 @@ def fit(kind: Any, A: Any, y: np.ndarray, lams: np.ndarray, tol: float, intercep
         tol=tol,
         max_iter=10**9,
     )
+    if hasattr(A, "sorted_indices"):  # it takes rows that do not ascend, and answers wrongly
+        A = A.sorted_indices() if not A.has_sorted_indices else A
     # the kindest way to call it: `fit` would send CSC through CSR and back first, and weights
     # would make LogitNet copy A once more
     model._fit(A, y, np.ones(len(y)) if kind is ElasticNet else None, None)

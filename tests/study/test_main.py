@@ -73,24 +73,24 @@ def test_a_page_of_nothing_claims_nothing():
     assert 'class="status good"' not in page
 
 
-def test_races_are_run_at_the_lams_of_their_problem_alone():
+def with_optimum(plan, gap):
+    """What is known of a problem whose F* is 2, but for that gap."""
     lams = [{"lam": 0.5, "name": "0.5", "note": ""}]
     facts = Job("facts", {"problem": "signs_477"}, 900.0)
     known = Results([Result(facts, DONE, 0.0, {"lams": lams, "lam_max": 5.0})])
-    plan = Plan(quick=True, problem="signs_477")
-    F = {"F": 2.0, "gap": 1e-9, "loss": 1.0, "nonzeros": 3}
+    F = {"F": 2.0, "gap": gap, "loss": 1.0, "nonzeros": 3}
     known += [Result(job, DONE, 0.0, F) for job in optima(plan, known)]
     known.append(Result(Job("optimum", {"problem": "signs_477", "lam": 0.1}, 60.0), DONE, 0.0, F))
-    told = [job.params for job in races(plan, known)]
+    return known
+
+
+def test_races_are_run_at_the_lams_of_their_problem_alone():
+    plan = Plan(quick=True, problem="signs_477")
+    told = [job.params for job in races(plan, with_optimum(plan, gap=1e-9))]
     assert {params["lam"] for params in told} == {0.5}
     assert {params["best"] for params in told if params["solver"] == "Hard_l0"} == {1.0}
 
 
 def test_nobody_is_judged_by_an_optimum_that_is_not_known():
-    lams = [{"lam": 0.5, "name": "0.5", "note": ""}]
-    facts = Job("facts", {"problem": "signs_477"}, 900.0)
-    known = Results([Result(facts, DONE, 0.0, {"lams": lams, "lam_max": 5.0})])
     plan = Plan(quick=True, problem="signs_477")
-    F = {"F": 2.0, "gap": 1e-3, "loss": 1.0, "nonzeros": 3}
-    known += [Result(job, DONE, 0.0, F) for job in optima(plan, known)]
-    assert not list(races(plan, known))
+    assert not list(races(plan, with_optimum(plan, gap=1e-3)))

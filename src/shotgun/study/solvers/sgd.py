@@ -173,10 +173,12 @@ def solve(
     lam: float,
     watch: Watch,
     *,
+    method: Method = _core.Sgd,
     decay: bool = False,
     x0: Any = None,
     seed: int = 0,
     **how: Any,
 ) -> Vector:
     """Logistic regression; parameters as in :func:`runs` and :func:`follow`."""
-    return follow(runs(A, y, lam, decay=decay, x0=x0, seed=seed), watch, **how)
+    starts = runs(A, y, lam, method=method, decay=decay, x0=x0, seed=seed)
+    return follow(starts, watch, **how)

@@ -18,16 +18,6 @@ def runs(A: Any, y: Any, lam: float, **how: Any) -> sgd.Start:
     return sgd.runs(A, y, lam, method=_core.Smidas, **how)
 
 
-def solve(
-    A: Any,
-    y: Any,
-    lam: float,
-    watch: Watch,
-    *,
-    decay: bool = False,
-    x0: Any = None,
-    seed: int = 0,
-    **how: Any,
-) -> Vector:
+def solve(A: Any, y: Any, lam: float, watch: Watch, **how: Any) -> Vector:
     """Logistic regression; parameters as in :func:`shotgun.study.solvers.sgd.solve`."""
-    return sgd.follow(runs(A, y, lam, decay=decay, x0=x0, seed=seed), watch, **how)
+    return sgd.solve(A, y, lam, watch, method=_core.Smidas, **how)
