@@ -24,19 +24,19 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from io import BufferedReader, BytesIO, RawIOBase
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
 
 import shotgun._core as _core
+from shotgun.compressed import CHUNK, OPENERS, open_file
 from shotgun.problem import Columns, check_choice, check_count, check_threads, is_sparse
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
 
-_CHUNK = 1 << 20
 _VECTORS = ("y", "weights", "offset", "feature_names")  # of an archive
 _DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
 
@@ -96,7 +96,7 @@ class Source:
     @property
     def is_plain(self) -> bool:
         """Whether it is a file whose bytes are the text: neither compressed nor a pipe."""
-        if self.path == "-" or Path(self.path).suffix.lower() in _COMPRESSED:
+        if self.path == "-" or Path(self.path).suffix.lower() in OPENERS:
             return False
         return stat.S_ISREG(os.stat(self.path).st_mode)
 
@@ -109,7 +109,7 @@ class Source:
 
     def load(self) -> bytearray:
         """All bytes, decompressed."""
-        content, chunk = bytearray(), memoryview(bytearray(_CHUNK))
+        content, chunk = bytearray(), memoryview(bytearray(CHUNK))
         with self.open() as file, self.blamed("cannot be read"):
             while size := file.readinto(chunk):  # type: ignore[attr-defined]
                 content += chunk[:size]
@@ -253,7 +253,7 @@ def format_of(path: str, format: str | None = None) -> str:
     if path == "-":
         raise ValueError("standard input and output have no suffix: give format")
     suffixes = [s.lower() for s in Path(path).suffixes]
-    packed = bool(suffixes) and suffixes[-1] in _COMPRESSED
+    packed = bool(suffixes) and suffixes[-1] in OPENERS
     suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     for name, form in FORMATS.items():
         if suffix in form.suffixes and (form.text or not packed):
@@ -271,88 +271,6 @@ def check_float(dtype: Any) -> np.dtype[Any]:
     if checked not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"dtype must be float64 or float32, not {checked}")
     return checked
-
-
-# Compressed text
-
-
-class _Zstandard(RawIOBase):
-    """Decompressed by zstandard, whose own reader takes a file that is cut off for a whole one."""
-
-    def __init__(self, path: str) -> None:
-        import zstandard
-
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._frame = self._new_frame()
-        self._begun = False
-        self._packed, self._ready = b"", memoryview(b"")
-        self._file = open(path, "rb")  # noqa: SIM115
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            packed = self._packed or self._file.read(_CHUNK)
-            if not packed:
-                if self._begun and not self._frame.eof:
-                    raise EOFError("it is cut off")
-                return 0
-            if self._frame.eof:
-                self._frame = self._new_frame()
-            self._begun = True
-            self._ready = memoryview(self._frame.decompress(packed))
-            self._packed = self._frame.unused_data
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def _open_zstandard(path: str, mode: str) -> Any:
-    try:
-        from compression import zstd
-
-        return zstd.open(path, mode)
-    except ImportError:
-        pass
-    try:
-        import zstandard
-    except ImportError:
-        raise needs("zstandard", ".zst files") from None
-    if mode == "rb":
-        return BufferedReader(_Zstandard(path), _CHUNK)  # which reads as much as it is told
-    return zstandard.open(path, mode)
-
-
-def _opener(module: str) -> Callable[[str, str], Any]:
-    def opener(path: str, mode: str) -> Any:
-        import importlib
-
-        return importlib.import_module(module).open(path, mode)
-
-    return opener
-
-
-_COMPRESSED: dict[str, Callable[[str, str], Any]] = {
-    ".gz": _opener("gzip"),
-    ".xz": _opener("lzma"),
-    ".bz2": _opener("bz2"),
-    ".zst": _open_zstandard,
-}
-
-
-def open_file(path: str, mode: str, compressed_as: str | None = None) -> Any:
-    return _COMPRESSED.get(Path(compressed_as or path).suffix.lower(), open)(path, mode)
-
-
-def needs(package: str, what: str) -> ImportError:
-    """The error for a package that is not installed."""
-    return ImportError(f"{what} need {package}: pip install 'shotgun-l1[cli]'")
 
 
 # svmlight

@@ -21,6 +21,7 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun import disk, io
+from shotgun.compressed import open_file
 from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
@@ -280,7 +281,7 @@ def svmlight_blocks(
     """Whole lines of text, about `window` bytes at a time, from byte `begin` on."""
     options = _core.SvmlightOptions()
     options.zero_based, options.threads = True, how["n_threads"]
-    with io.open_file(path, "rb") as file:
+    with open_file(path, "rb") as file:
         pass_over(file, begin)
         rest, end, last = b"", begin, False
         while not last:

@@ -9,7 +9,8 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun.io import Array, Data, Source, needs
+from shotgun.compressed import needs
+from shotgun.io import Array, Data, Source
 
 try:
     import pyarrow as pa
