@@ -101,12 +101,11 @@ class Matrix(Elsewhere):
         self._starts  # noqa: B018 (what is wrong with them is said at once)
 
     @property
-    def nnz(self) -> int:
+    def nnz(self) -> int:  # type: ignore[override]
         return int(self._starts[-1])
 
     @property
-    def checksums(self) -> Array:
-        """Of all that it holds: what tells it from others."""
+    def checksums(self) -> Array:  # type: ignore[override]
         sums = [tile.checksums[name] for tile in self.tiles for name in sorted(tile.checksums)]
         return np.array(sums, dtype=np.uint64)
 
@@ -150,12 +149,9 @@ class Matrix(Elsewhere):
             return gathered
         return gathered[:, np.argsort(np.argsort(which, kind="stable"), kind="stable")]
 
-    def __getitem__(self, key: tuple[slice, Any]) -> sp.csc_array:
-        """A[:, which]: :meth:`columns`."""
-        rows, which = key
-        if rows != slice(None):
-            raise TypeError("of a matrix on disk, whole columns can be taken: A[:, which]")
-        return self.columns(which)
+    def spans(self) -> list[slice]:
+        """Tile by tile."""
+        return [slice(tile.first, tile.last) for tile in self.tiles]
 
     def __matmul__(self, x: Any) -> Array:
         """A @ x, a tile at a time; only the columns that x uses are read."""

@@ -32,7 +32,14 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun.compressed import CHUNK, OPENERS, open_file
-from shotgun.problem import Columns, check_choice, check_count, check_threads, is_sparse
+from shotgun.problem import (
+    Columns,
+    Elsewhere,
+    check_choice,
+    check_count,
+    check_threads,
+    is_sparse,
+)
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -230,7 +237,7 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
     if write_to is None:
         able = ", ".join(sorted(name for name in FORMATS if FORMATS[name].write))
         raise ValueError(f"{target}: cannot write {name}; formats that can be written: {able}")
-    if hasattr(data.A, "to_memory"):  # on disk
+    if isinstance(data.A, Elsewhere):
         data = replace(data, A=data.A.to_memory())
     if target == "-":
         write_to(sys.stdout.buffer, data)

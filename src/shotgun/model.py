@@ -13,7 +13,7 @@ import numpy as np
 
 from shotgun import tensors
 from shotgun.inspection import joint, names_of
-from shotgun.problem import is_sparse
+from shotgun.problem import Elsewhere, is_sparse
 from shotgun.tensors import Array, ModelError, Record, Tensors
 
 MODELS = {  # what a file may hold, and where it is
@@ -96,7 +96,7 @@ def fingerprint(A: Any, *vectors: Any, most: int | None = _SAMPLE) -> Record:
     most : int or None
         The hash is of this many numbers of each array, evenly spaced; None: of all.
     """
-    if hasattr(A, "checksums"):  # on disk
+    if isinstance(A, Elsewhere):
         parts = [A.checksums]
     else:
         parts = [A.indptr, A.indices, A.data] if is_sparse(A) else [A]

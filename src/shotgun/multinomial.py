@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun._threads import one_blas_thread
-from shotgun.problem import Vector, check_number, check_threads
+from shotgun.problem import Elsewhere, Vector, check_number, check_threads
 from shotgun.softmax import (
     Certificate,
     Mask,
@@ -384,7 +384,7 @@ def _products(
     A: Any, moving: Mask
 ) -> tuple[Callable[[Vector], Matrix], Callable[[Matrix], Vector]]:
     """A times the moving weights, and its transpose: of sparse columns each class has its own."""
-    if sp.issparse(A) or hasattr(A, "tiles"):  # on disk
+    if sp.issparse(A) or isinstance(A, Elsewhere):
         own = sp.block_diag([A[:, np.flatnonzero(m)] for m in moving], format="csc")
         own = own.astype(np.float64, copy=False)
         return lambda x: (own @ x).reshape(len(moving), -1), lambda u: own.T @ u.ravel()

@@ -55,6 +55,8 @@ class Elsewhere:
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+    nnz: int
+    checksums: np.ndarray[Any, Any]  # of all that it holds: what tells it from others
     ndim = 2
 
     def design(self) -> _core.Design:
@@ -64,6 +66,17 @@ class Elsewhere:
     def columns(self, which: Any) -> Any:
         """Some of the columns, in memory."""
         raise NotImplementedError
+
+    def __getitem__(self, key: tuple[slice, Any]) -> Any:
+        """A[:, which]: :meth:`columns`."""
+        rows, which = key
+        if rows != slice(None):
+            raise TypeError("of a matrix that is not in memory, take whole columns: A[:, which]")
+        return self.columns(which)
+
+    def spans(self) -> list[slice]:
+        """The columns in runs that memory holds."""
+        return [slice(0, self.shape[1])]
 
     def to_memory(self) -> Any:
         """All of it."""

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import Vector, check_vector, state_problem
+from shotgun.problem import Elsewhere, Vector, check_vector, state_problem
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -106,7 +106,7 @@ class Point:
 
 def state(A: Any, y: Any, offset: Any, **options: Any) -> Softmax:
     """Everything that defines F, checked."""
-    if not hasattr(A, "tiles"):  # which a matrix on disk has
+    if not isinstance(A, Elsewhere):
         A = A.tocsc() if sp.issparse(A) else np.asfortranarray(A)
     if A.dtype not in (np.float32, np.float64) and A.dtype.kind in "fiub":
         A = A.astype(np.float64)
@@ -183,14 +183,9 @@ def check_start(x0: Any, problem: Softmax) -> Matrix:
 def _blocks(A: Any) -> Iterator[tuple[slice, Any]]:
     """The columns of A in float64, as few at a time as is needed not to copy all of it."""
     n, d = A.shape
-    if hasattr(A, "tiles"):  # on disk
-        for tile in A.tiles:
-            columns = slice(tile.first, tile.last)
-            yield columns, A[:, columns].astype(np.float64, copy=False)
-        return
     width = d if sp.issparse(A) and A.dtype == np.float64 else max(1, _BLOCK // n)
-    for first in range(0, d, width):
-        columns = slice(first, min(first + width, d))
+    few = [slice(first, min(first + width, d)) for first in range(0, d, width)]
+    for columns in A.spans() if isinstance(A, Elsewhere) else few:
         yield columns, A[:, columns].astype(np.float64, copy=False)
 
 

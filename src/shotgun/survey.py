@@ -11,7 +11,7 @@ import numpy as np
 
 from shotgun.inspection import names_of
 from shotgun.parallelism import Parallelism, report
-from shotgun.problem import is_sparse
+from shotgun.problem import Elsewhere, is_sparse
 
 
 def parallelism(A: Any, weights: Any, centre: bool, n_threads: int | None) -> Parallelism:
@@ -44,8 +44,8 @@ def odd_columns(A: Any, names: Any = None) -> list[str]:
 
 def _blocks(A: Any) -> Iterator[tuple[int, Any]]:
     """Columns from the first of them on: all at once, or tile by tile where A is on disk."""
-    if hasattr(A, "tiles"):
-        yield from ((tile.first, A.columns(slice(tile.first, tile.last))) for tile in A.tiles)
+    if isinstance(A, Elsewhere):
+        yield from ((span.start, A.columns(span)) for span in A.spans())
     else:
         yield 0, A.tocsc() if is_sparse(A) else np.asarray(A)
 

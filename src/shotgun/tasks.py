@@ -23,7 +23,7 @@ from shotgun.inspection import aligned
 from shotgun.io import Data
 from shotgun.model import decode, describe, encode, strength
 from shotgun.options import Loss
-from shotgun.problem import Columns
+from shotgun.problem import Columns, Elsewhere
 from shotgun.tensors import SUFFIX, Record
 
 if TYPE_CHECKING:  # what a quick fit does not need is loaded where it is used
@@ -497,7 +497,7 @@ def in_order(model: Any, data: Data, file: str) -> Any:
             raise ValueError(f"{file}: the model's feature {name!r} is not there")
     if data.feature_names == list(names):
         return data.A
-    if hasattr(data.A, "to_memory"):  # on disk
+    if isinstance(data.A, Elsewhere):
         raise ValueError(f"{file}: a matrix on disk must have the model's features, in its order")
     wanted = [place.get(name, len(place)) for name in names]
     if not missing:
