@@ -253,6 +253,8 @@ def _model(record: Record, kept: Tensors) -> Any:
 
 def _place(model: Any, record: Record, kept: Tensors) -> None:
     """The weights, and what has to fit them."""
+    from sklearn.base import is_classifier
+
     about = _field(record, "coef", dict)
     shape = _field(about, "shape", list)
     if len(shape) not in (1, 2) or not all(type(k) is int and k > 0 for k in shape):
@@ -268,6 +270,8 @@ def _place(model: Any, record: Record, kept: Tensors) -> None:
         raise ValueError("the indices of coef must ascend within its shape")
     intercept = _tensor(kept, "intercept", "f")
     d, fits = shape[-1], shape[0] if len(shape) == 2 else 1
+    if is_classifier(model) and len(shape) != 2:
+        raise ValueError("coef of a classifier must be a matrix")
     if intercept.shape not in ((), (fits,)) or not np.isfinite(intercept).all():
         raise ValueError(f"intercept must be a finite number for each of {fits} fits")
     _place_labels(model, record, kept, d, fits)
@@ -315,7 +319,8 @@ def _named(record: Record, name: str, kept: Tensors) -> Array:
 def _certify(model: Any, given: Record, kept: Tensors) -> None:
     """What certifies the fit or the fits; nothing, where the folds' mean was taken for a fit."""
     found = {name: _value(given[name], kept) for name in _CERTIFICATE if name in given}
-    sizes = {_check_certificate(name, found[name]) for name in found if name != "n_iter_"}
+    counts = {name: _check_certificate(name, value) for name, value in found.items()}
+    sizes = {count for name, count in counts.items() if name != "n_iter_"}
     rows = model.coef_.shape[0] if model.coef_.ndim == 2 else 1
     fits = 1 if joint(model, rows) else rows
     if not sizes <= {fits} or len(found.keys() - {"n_iter_"}) not in (0, len(_CERTIFICATE) - 1):
@@ -326,8 +331,7 @@ def _certify(model: Any, given: Record, kept: Tensors) -> None:
 
 def _check_certificate(name: str, value: Any) -> int:
     """How many fits a part of the certificate tells of."""
-    several = isinstance(value, (list, np.ndarray)) and np.ndim(value) == 1
-    each = list(value) if several else [value]
+    each = list(value) if isinstance(value, (list, np.ndarray)) else [value]
     if not each or not all(isinstance(v, _CERTIFICATE[name]) for v in each):
         raise ValueError(f"{name} has the wrong type")
     if name == "parallelism_" and not all(

@@ -2,7 +2,8 @@
 
     python tests/fuzz/model.py -max_total_time=600 FOLDER tests/fuzz/corpus/model
 
-What is tried are changes of good files, most with a good checksum: else all would end there.
+What is tried are changes of good files, most with a good checksum: else all would end there. First
+come all the changes of one value in a record; then the fuzzer's own, as many as there is time for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Iterator
 from inspect import isfunction
+from pathlib import Path
 
 import atheris
 import numpy as np
@@ -21,6 +24,9 @@ MANY = 10_000  # weights; to use more costs memory, not thought
 ODD = [None, True, -1, 0, 1, 2, 1.5, 1e308, 2**31, 2**63, "", "x", "F16", [], [1], [[]], {}]
 ODD += [{"tensor": name} for name in ("coef.values", "coef.indices", "intercept", "classes")]
 ODD += [{"float": "nan"}, {"float": "1"}, {"tuple": [1]}, {"dict": [["a", 1]]}, {"dict": [[[], 1]]}]
+
+GOOD = ["cv", "elastic_net", "huber", "lasso", "lasso_targets", "logistic", "logistic_classes"]
+GOOD += ["path", "poisson", "sparse", "svc"]
 
 
 def look(content: bytes) -> None:
@@ -80,6 +86,31 @@ def changed(value: object, rng: random.Random) -> object:
     return rng.choice(ODD)
 
 
+def neighbours(content: bytes) -> Iterator[bytes]:
+    """The files whose record differs from this one's in one value, or lacks it."""
+    size = int.from_bytes(content[:8], "little")
+    header, body = json.loads(content[8 : 8 + size]), content[8 + size :]
+    record = json.loads(header["__metadata__"]["record"])
+    for other in all_changes(record):
+        header["__metadata__"]["record"] = json.dumps(other)
+        yield signed(json.dumps(header).encode(), body)
+
+
+def all_changes(value: object) -> Iterator[object]:
+    """The value with one value inside it another, or gone."""
+    if isinstance(value, dict):
+        for key in value:
+            yield {k: v for k, v in value.items() if k != key}
+            yield from ({**value, key: other} for other in all_changes(value[key]))
+    elif isinstance(value, list):
+        for k in range(len(value)):
+            yield value[:k] + value[k + 1 :]
+            yield from ([*value[:k], other, *value[k + 1 :]] for other in all_changes(value[k]))
+    elif isinstance(value, (int, float)):
+        yield from (value + step for step in (-1, 1, 8))
+    yield from ODD
+
+
 def signed(header: bytes, body: bytes) -> bytes:
     """The file, with the checksum that belongs to it."""
     about = json.loads(header)["__metadata__"]["checksum"]
@@ -94,5 +125,9 @@ if __name__ == "__main__":
         for function in filter(isfunction, list(vars(module).values())):
             if function.__module__ == module.__name__:
                 atheris.instrument_func(function)
+    for name in GOOD:
+        good = Path(__file__).parent / "corpus/model" / name
+        for content in neighbours(good.read_bytes()):
+            look(content)
     atheris.Setup(sys.argv, look, custom_mutator=lambda *args: mutate(bytes(args[0]), *args[1:]))
     atheris.Fuzz()
