@@ -37,6 +37,7 @@ from shotgun.options import (
     LossName,
     Memory,
     ModelFile,
+    MostFeatures,
     NewFile,
     NewFormat,
     NoIntercept,
@@ -289,6 +290,7 @@ def study(
     figure: FigureNumber = None,
     solver: SolverName = None,
     problem: ProblemName = None,
+    features: MostFeatures = None,
     threads: Threads = None,
 ) -> None:
     """Run the paper's experiments on this machine, and judge its claims by them.

@@ -165,3 +165,6 @@ SolverName = Annotated[
     str | None, fit("--solver", metavar="NAME", help="Only this one of the competitors.")
 ]
 ProblemName = Annotated[str | None, fit("--problem", metavar="NAME", help="Only this problem.")]
+MostFeatures = Annotated[
+    int | None, fit("--features", metavar="N", min=1, help="Problems of at most so many features.")
+]

@@ -597,7 +597,12 @@ def study(given: Given) -> int:
     from shotgun.study.plan import Plan
 
     plan = Plan(
-        given.quick, given.figure, given.solver, given.problem, check_threads(given.threads)
+        quick=given.quick,
+        figure=given.figure,
+        solver=given.solver,
+        problem=given.problem,
+        features=given.features,
+        threads=check_threads(given.threads),
     )
     print(study(plan, given.out))
     return CONVERGED

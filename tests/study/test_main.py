@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from shotgun.cli import app
 from shotgun.study import runs
 from shotgun.study.plan import Plan, optima, races, some_P
-from shotgun.study.report import notes, page_of
+from shotgun.study.report import _robust, notes, page_of
 from shotgun.study.runs import DONE, Job, Result, Results
 
 
@@ -65,6 +65,28 @@ def test_the_notes_say_what_the_paper_misprints_and_what_was_left_out():
     assert "0.16%" in told
     assert "another split" in told
     assert "1 runs were left out" in told
+
+
+def test_problems_that_nobody_is_raced_on_are_named():
+    plan = Plan(quick=True, problem="signs_477")
+    told = " ".join(notes(with_optimum(plan, gap=1e-3), []))
+    assert "signs_477 at lam 0.5: F* is not known well enough" in told
+    assert "gap is 5.0e-04" in told
+    assert "not known" not in " ".join(notes(with_optimum(plan, gap=1e-9), []))
+
+
+def test_a_study_can_leave_out_what_is_large():
+    few = Plan(features=2000).problems()
+    assert few
+    assert max(p.d for p in few) <= 2000
+
+
+def test_the_page_says_how_often_each_solver_got_there():
+    told = {"problem": "signs_477", "lam": 0.5, "solver": "SpaRSA", "best": 1.0}
+    jobs = [Job("race", told | {"lam": lam}, 3.0) for lam in (0.5, 10.0)]
+    ends = [{"seconds": 1.0}, {"seconds": None, "suboptimality": 0.1}]
+    ran = Results(Result(job, DONE, 1.0, end) for job, end in zip(jobs, ends, strict=True))
+    assert [*_robust(ran).values()] == [["SpaRSA"], [1], [2], [50.0], [0], [0], [None]]
 
 
 def test_a_page_of_nothing_claims_nothing():

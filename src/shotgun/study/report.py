@@ -9,10 +9,15 @@ from shotgun.page import Html, element, page, picture, section, table, tiles
 from shotgun.study import problems
 from shotgun.study.claims import Verdict, verdicts
 from shotgun.study.figures import races
-from shotgun.study.plan import Plan
-from shotgun.study.runs import DIED, FAILED, MISSING, Job, Results, machine
+from shotgun.study.plan import Plan, is_known
+from shotgun.study.runs import DIED, FAILED, MISSING, Job, Result, Results, machine
 
 BROKEN = (DIED, FAILED, MISSING)
+SMALL = 20_000  # features
+ROBUST = (
+    "Runs that came within 1e-4 of F* before their limit (Hard_l0: whose residual became as small "
+    "as the Lasso's with as many weights)."
+)
 CAPTIONS = {
     1: (
         "Figure 1: two features",
@@ -77,6 +82,11 @@ def page_of(
         section(
             "Notes", element("ul", *(element("li", note) for note in notes(results, left_out)))
         ),
+        section(
+            "How often each solver got there",
+            element("p", ROBUST, class_="note"),
+            table(_robust(results), label="Robustness", by_name="solver"),
+        ),
         section("Problems", table(_problems(results), label="Problems", by_name="problem")),
         section("Runs of the Lasso", table(_races(results), label="Runs", by_name="problem")),
     ]
@@ -126,6 +136,7 @@ def notes(results: Results, left_out: Sequence[Job]) -> list[str]:
         for lam in r.value["lams"]
         if lam["note"]
     ]
+    found += [_unknown(r) for r in results.of("optimum") if not is_known(r)]
     found += [_counters(r.value) for r in results.of("counters").done()]
     if missing := problems.missing():
         names = ", ".join(p.name for p in missing)
@@ -134,6 +145,16 @@ def notes(results: Results, left_out: Sequence[Job]) -> list[str]:
     if left_out:
         found.append(f"{len(left_out)} runs were left out, since the time of the study was over.")
     return found
+
+
+def _unknown(optimum: Result) -> str:
+    """Why nobody races for it."""
+    told, found = optimum.job.params, optimum.value
+    why = f"its gap is {found['gap'] / found['F']:.1e} of F" if found else optimum.why
+    return (
+        f"{told['problem']} at lam {told['lam']:.3g}: F* is not known well enough to judge by "
+        f"({why} after {optimum.job.limit:g} s), so that nobody is raced there."
+    )
 
 
 def _counters(value: dict[str, Any]) -> str:
@@ -192,6 +213,20 @@ def _problems(results: Results) -> dict[str, list[Any]]:
         "seed": ["" if line.seed is None else str(line.seed) for line, _ in rows],
         "provenance": [line.provenance for line, _ in rows],
     }
+
+
+def _robust(results: Results) -> dict[str, list[Any]]:
+    """Of the problems of each size, how many every solver has solved."""
+    found = races.races(results)
+    solvers = sorted({race.solver for race in found})
+    rows: dict[str, list[Any]] = {"solver": solvers}
+    for name, small in ((f"d <= {SMALL}", True), ("larger", False)):
+        here = {s: [r for r in found if r.solver == s and (r.d <= SMALL) is small] for s in solvers}
+        done = {s: sum(r.seconds is not None for r in runs) for s, runs in here.items()}
+        rows[f"solved, {name}"] = [done[s] for s in solvers]
+        rows[f"of, {name}"] = [len(here[s]) for s in solvers]
+        rows[f"%, {name}"] = [100 * done[s] / len(here[s]) if here[s] else None for s in solvers]
+    return rows
 
 
 def _races(results: Results) -> dict[str, list[Any]]:
