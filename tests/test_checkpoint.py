@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+import shotgun
 from shotgun import ModelError
-from shotgun.checkpoint import Interrupts, fit_path, identity, resume_path
+from shotgun.checkpoint import Interrupts, certified, identity, pack_path, resume_path
 from shotgun.tensors import write
 from test_tensors import rewritten
 
@@ -19,6 +22,7 @@ A = rng.normal(size=(50, 20))
 Y = A[:, 0] - A[:, 1] + rng.normal(size=50)
 LAMS = np.geomspace(20, 0.5, 12)
 SAME = identity(A, Y, tol=1e-6)
+FACTS = shotgun.path(A, Y, LAMS[:1])._facts[0]
 
 
 def test_the_first_signal_is_noted_and_the_second_counts():
@@ -42,25 +46,85 @@ def stopped(n_rows):
 @pytest.mark.parametrize("n_rows", [1, 2, 9])
 def test_a_path_is_continued_behind_its_certified_fits(n_rows, tmp_path):
     file = str(tmp_path / "p.shotgun")
-    begun = fit_path(A, Y, LAMS, callback=stopped(n_rows))
+    begun = certified(shotgun.path(A, Y, LAMS, callback=stopped(n_rows)))
     assert len(begun) < len(LAMS)
     assert set(begun.statuses) <= {"converged"}
-    write(file, begun.pack(SAME))
+    write(file, pack_path(begun, SAME))
     kept = resume_path(file, SAME)
-    assert kept.pack(SAME) == begun.pack(SAME)
-    whole = fit_path(A, Y, LAMS, begun=kept)
+    assert pack_path(kept, SAME) == pack_path(begun, SAME)
+    whole = shotgun.path(A, Y, LAMS, start=kept)
     assert whole.lams.tolist() == LAMS.tolist()
     assert whole.statuses == ["converged"] * len(LAMS)
     assert (whole.gaps <= whole.tolerance).all()
-    assert whole.first(len(begun)).pack(SAME) == begun.pack(SAME)
-    assert fit_path(A, Y, LAMS, begun=whole) is whole
+    assert pack_path(whole.first(len(begun)), SAME) == pack_path(begun, SAME)
+    assert shotgun.path(A, Y, LAMS, start=whole) is whole
+
+
+def test_a_path_cannot_start_from_another():
+    begun = shotgun.path(A, Y, LAMS[:3])
+    with pytest.raises(ValueError, match="start must be a path of the first of lams"):
+        shotgun.path(A, Y, LAMS[1:], start=begun)
+    with pytest.raises(ValueError, match="exclude each other"):
+        shotgun.path(A, Y, LAMS, start=begun, checkpoint="file")
+
+
+HOW = {"loss": "logistic", "fit_intercept": True, "weights": np.arange(50) % 3 + 1.0, "n_lams": 34}
+
+
+@pytest.mark.parametrize("n_rows", [3, 60, 10**9])
+def test_a_path_with_a_checkpoint_ends_as_if_it_had_never_been_interrupted(n_rows, tmp_path):
+    never = shotgun.path(A, Y > 0, **HOW, checkpoint=tmp_path / "never")
+    file = tmp_path / "file"
+    cut = shotgun.path(A, Y > 0, **HOW, checkpoint=file, callback=stopped(n_rows))
+    assert (len(cut) == 34) is (n_rows == 10**9)
+    ended = shotgun.path(A, Y > 0, **HOW, checkpoint=file)
+    assert ended.X.toarray().tobytes() == never.X.toarray().tobytes()
+    for name in ("lams", "intercepts", "gaps", "n_epochs"):
+        assert getattr(ended, name).tolist() == getattr(never, name).tolist()
+    assert ended[-1].x.tolist() == never[-1].x.tolist()
+    plain = shotgun.path(A, Y > 0, **HOW)
+    np.testing.assert_allclose(ended.objectives, plain.objectives, rtol=1e-5)
+
+
+def test_a_path_that_is_killed_is_continued_from_its_last_writing(tmp_path):
+    killed = f"""
+import os, numpy as np, shotgun
+A, y = np.random.default_rng(0).normal(size=(60, 30)), np.arange(60.0) % 7
+rows = []
+def callback(row):
+    rows.append(row["lam"])
+    if len(set(rows)) == 15:
+        os.kill(os.getpid(), 9)
+shotgun.path(A, y, n_lams=20, checkpoint={str(tmp_path / "file")!r}, callback=callback)
+"""
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == -9
+    B, y = np.random.default_rng(0).normal(size=(60, 30)), np.arange(60.0) % 7
+    fitted = []
+    whole = shotgun.path(
+        B,
+        y,
+        n_lams=20,
+        checkpoint=tmp_path / "file",
+        callback=lambda row: fitted.append(row["lam"]),
+    )
+    assert len(set(fitted)) == 10
+    assert whole.statuses == ["converged"] * 20
+    assert [bool(fit.trace) for fit in whole] == [False] * 10 + [True] * 10
+
+
+def test_a_checkpoint_of_another_path_is_refused(tmp_path):
+    file = tmp_path / "file"
+    shotgun.path(A, Y, LAMS, checkpoint=file)
+    for change in ({"y": Y + 1}, {"tol": 1e-3}, {"lams": LAMS / 2}, {"bounds": (0, None)}):
+        with pytest.raises(ModelError, match="file: cannot be resumed"):
+            shotgun.path(**{"A": A, "y": Y, "lams": LAMS, "checkpoint": file} | change)
 
 
 def test_a_fit_that_met_its_deadline_is_made_again(tmp_path):
     file = str(tmp_path / "p.shotgun")
-    fits = fit_path(A, Y, LAMS, deadline=0.0)
+    fits = shotgun.path(A, Y, LAMS, deadline=0.0)
     assert fits.statuses == ["deadline"]
-    write(file, fits.pack(SAME))
+    write(file, pack_path(fits, SAME))
     assert len(resume_path(file, SAME)) == 0
 
 
@@ -79,14 +143,14 @@ def hostile(content, **values):
         ({"identity": None}, "of other data"),
         ({"identity": {"data": SAME["data"], "options": 3}}, "tol is another there"),
         ({"d": 2}, "X is not a sparse matrix"),
-        ({"d": 0}, "d or tolerance is missing"),
-        ({"tolerance": "x"}, "d or tolerance is missing"),
-        ({"statuses": [1]}, "statuses are missing"),
-        ({"statuses": ["converged"]}, "some fits are incomplete"),
+        ({"d": 0}, "d is missing"),
+        ({"fits": None}, "told of the fits is incomplete"),
+        ({"fits": [FACTS | {"gap": True}]}, "told of the fits is incomplete"),
+        ({"fits": [FACTS]}, "some fits are incomplete"),
     ],
 )
 def test_a_hostile_path_is_refused(values, message, tmp_path):
     file = str(tmp_path / "p.shotgun")
-    write(file, hostile(fit_path(A, Y, LAMS).pack(SAME), **values))
+    write(file, hostile(pack_path(shotgun.path(A, Y, LAMS), SAME), **values))
     with pytest.raises(ModelError, match=f"p.shotgun: .*{message}"):
         resume_path(file, SAME)

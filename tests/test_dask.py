@@ -83,6 +83,58 @@ def test_weights_and_float32_are_those_of_a_fit_in_memory(client: Any) -> None:
     assert there.objective == pytest.approx(here.objective, rel=1e-9)
 
 
+@pytest.fixture(params=["rows", "dense rows", "tiles"])
+def far(request: Any, tmp_path: Path) -> Any:
+    """A matrix of which no working set fits here."""
+    A, _ = make_problem()
+    with dask.config.set(scheduler="threads"):
+        if request.param == "tiles":
+            disk.write(A, tmp_path / "matrix", tile_bytes=A.nnz * 4)
+            yield shotgun.dask.matrix(disk.open(tmp_path / "matrix"), room=3000)
+        else:
+            shards = pieces(A.toarray() if request.param == "dense rows" else A)
+            room = 4e4 if request.param == "dense rows" else 3000
+            yield shotgun.dask.matrix([dask.delayed(shard) for shard in shards], room=room)
+
+
+@pytest.mark.parametrize(
+    ("loss", "how"),
+    [
+        ("squared", {}),
+        ("squared", {"l2": 0.5, "bounds": (-0.2, 0.3), "penalty_factor": 1 + np.arange(D) % 3}),
+        ("logistic", {"fit_intercept": True, "standardize": True}),
+        ("poisson", {"fit_intercept": True, "weights": 1.0 + np.arange(N) % 2}),
+    ],
+)
+def test_a_working_set_that_does_not_fit_is_solved_in_blocks_by_the_workers(
+    far: Any, loss: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    A, y = make_problem()
+    target = {"squared": y, "logistic": y > 3, "poisson": np.abs(np.round(y))}[loss]
+    lam = 0.2 * shotgun.lambda_max(A, target, loss, **how)
+    here = shotgun.solve(A, target, lam, loss, tol=1e-9, **how)
+    came: set[int] = set()
+    fetch = type(far)._dense if far.dense else type(far)._sparse
+
+    def counted(self: Any, which: Any) -> Any:
+        came.update(which)
+        return fetch(self, which)
+
+    monkeypatch.setattr(type(far), fetch.__name__, counted)
+    there = shotgun.solve(far, target, lam, loss, trace=True, **how)
+    entries = N * len(came) if far.dense else A.tocsc()[:, list(came)].nnz
+    assert 12 * entries <= far.room
+    assert there.status == "converged"
+    assert there.objective == pytest.approx(here.objective, rel=1e-6)
+    assert max(row["working_set"] for row in there.trace) > 20
+
+
+def test_a_working_set_that_does_not_fit_cannot_be_centred_without_an_intercept(far: Any) -> None:
+    _, y = make_problem()
+    with pytest.raises(ValueError, match="standardize without an intercept"):
+        shotgun.solve(far, y, 2.0, standardize=True)
+
+
 def test_a_path_is_that_of_one_in_memory(client: Any) -> None:
     A, y = make_problem()
     here, there = (shotgun.path(X, y, n_lams=4, eps=0.1, tol=1e-9) for X in (A, on_cluster(A)))

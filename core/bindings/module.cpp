@@ -115,16 +115,43 @@ void visit_sparse(nb::handle answer, std::size_t count, std::int64_t n,
           {values.data() + starts(p), rows.data() + starts(p), starts(p + 1) - starts(p)});
 }
 
-// A matrix that Python asks others about: scan(v, which or None), survey(w or None, v) and
-// columns(which).
+// For columns that do not all fit here: what each takes, what all may take, and who works on them
+// if it is more, add(which, steps) and
+// propose(which, x, inv_scale, lam, lo, hi, l2, g, h or None, intercept, gap).
+using Far = std::tuple<Doubles, double, nb::callable, nb::callable>;
+
+template <class T>
+nb::object owned(std::span<const T> numbers) {
+  return own(std::vector<T>(numbers.begin(), numbers.end()));
+}
+
+Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& propose) {
+  std::vector<double> lam, lo, hi;
+  for (const Penalty& p : model.penalties) {
+    lam.push_back(p.lam);
+    lo.push_back(p.lo);
+    hi.push_back(p.hi);
+  }
+  const nb::object answer =
+      propose(owned(model.which), owned(model.x), owned(model.inv_scale), own(lam), own(lo),
+              own(hi), model.penalties.front().l2, copied(model.g, n), copied(model.h, n),
+              model.intercept, model.gap);
+  Proposal found{std::vector<double>(model.which.size()),
+                 std::vector<double>(static_cast<std::size_t>(n))};
+  take(answer[0], static_cast<std::int64_t>(found.goal.size()), found.goal.data());
+  take(answer[1], n, found.dz.data());
+  return found;
+}
+
+// A matrix that Python asks others about: scan(v, which or None), survey(w or None, v),
+// columns(which), and, where not all columns fit here, what else is to be known.
 template <class C>
 Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callable scan,
-              nb::callable survey, nb::callable columns) {
+              nb::callable survey, nb::callable columns, std::optional<Far> far) {
   Answers<C> ask;
   ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
     nb::gil_scoped_acquire gil;
-    const nb::object chosen =
-        which.empty() ? nb::none() : own(std::vector<Column>(which.begin(), which.end()));
+    const nb::object chosen = which.empty() ? nb::none() : owned(which);
     take(scan(copied(v, n), chosen), which.empty() ? d : static_cast<std::int64_t>(which.size()),
          out);
   };
@@ -137,12 +164,28 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
   };
   ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
     nb::gil_scoped_acquire gil;
-    const nb::object answer = columns(own(std::vector<Column>(which.begin(), which.end())));
+    const nb::object answer = columns(owned(which));
     if constexpr (C::dense)
       visit_dense<typename C::Value>(answer, which.size(), n, visit);
     else
       visit_sparse<typename C::Value>(answer, which.size(), n, visit);
   };
+  if (far) {
+    const auto& [bytes, most, add, propose] = *far;
+    ask.bytes.assign(bytes.data(), bytes.data() + bytes.size());
+    ask.most = most;
+    ask.add = [n, add = add](std::span<const Column> which, std::span<const double> steps,
+                             double* z) {
+      nb::gil_scoped_acquire gil;
+      std::vector<double> sum(static_cast<std::size_t>(n));
+      take(add(owned(which), owned(steps)), n, sum.data());
+      std::transform(sum.begin(), sum.end(), z, z, std::plus<>());
+    };
+    ask.propose = [n, propose = propose](const FarModel& model) {
+      nb::gil_scoped_acquire gil;
+      return proposed(model, n, propose);
+    };
+  }
   return {std::make_unique<RemoteSource<C>>(std::move(ask), n, d, nonzeros), {}, n, d};
 }
 
@@ -409,7 +452,9 @@ NB_MODULE(_core, m) {
       .def_rw("l2s", &Grid::l2s)
       .def_rw("count", &Grid::count)
       .def_rw("eps", &Grid::eps)
-      .def_rw("deviance", &Grid::deviance);
+      .def_rw("deviance", &Grid::deviance)
+      .def_rw("x0", &Grid::x0)
+      .def_rw("last", &Grid::last);
   nb::class_<TraceRow>(m, "TraceRow")
       .def_ro("lam", &TraceRow::lam)
       .def_ro("samples", &TraceRow::samples)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
 #include "engine/block.hpp"
 #include "engine/homotopy.hpp"
@@ -153,35 +154,38 @@ class Point {
   // adds to the constant of z. Returns the step, of length 0 if none lowers F.
   template <Columns K>
   Step step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
-    const std::vector<double> dz = change_of_z(packed, goal, constant);
-    auto penalty = [&](double t) {
-      double sum = 0;
-      for (std::size_t k = 0; k < goal.size(); ++k) {
-        const Penalty& p = packed.coordinates[k].penalty;
-        sum += p.change(packed.x[k], t * (goal[k] - packed.x[k]));
-      }
-      return sum;
-    };
+    const Step made = search(packed.x, goal, change_of_z(packed, goal, constant),
+                             [&](std::size_t k) { return packed.coordinates[k].penalty; });
+    constant_ += made.length * constant;
+    return made;
+  }
+
+  // The same for columns that stay elsewhere, whose holders solve their blocks of the Newton model,
+  // each as if it were alone: the d-GLMNET of Trofimov and Genkin (2015). What a holder adds to the
+  // constant is found again by refresh(), which must follow.
+  Step step_elsewhere(std::span<const Column> which, double gap) {
+    if (features_.standardize() && !features_.intercept())
+      throw std::invalid_argument(
+          "to standardize without an intercept, the columns that matter must fit in memory");
+    // On the scale on which all have the same l2.
+    std::vector<double> from, inv_scale, units;
+    std::vector<Penalty> penalties;
+    for (Column j : which) {
+      const double unit = features_.standardize() ? 1.0 : features_.inv_scale(j);
+      const Penalty p = features_.penalty(j);
+      units.push_back(unit);
+      from.push_back(x(j) * unit);
+      inv_scale.push_back(features_.inv_scale(j) / unit);
+      penalties.push_back({p.lam / unit, features_.spec().l2, p.lo * unit, p.hi * unit});
+    }
     gradient();
-    const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-                              return g_[at(i)] * dz[at(i)];
-                            });
-    const Step made = backtrack(
-        promised,
-        [&](double t) {
-          return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-                   return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
-                 });
-        },
-        longest_step(dz));
-    const double t = made.length;
-    if (t == 0) return made;
-    for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
-    constant_ += t * constant;
-    for (std::size_t k = 0; k < goal.size(); ++k)
-      packed.x[k] =
-          t == 1.0 ? goal[k]
-                   : packed.coordinates[k].penalty.clamp(packed.x[k] + t * (goal[k] - packed.x[k]));
+    const Proposal there = A_.propose(
+        {which, from, inv_scale, penalties, g_.data(), curvature(), features_.intercept(), gap});
+    const Step made =
+        search(from, there.goal, there.dz, [&](std::size_t k) { return penalties[k]; });
+    for (std::size_t k = 0; k < which.size(); ++k)
+      from[k] = features_.penalty(which[k]).clamp(from[k] / units[k]);
+    x_.store(which, from);
     return made;
   }
 
@@ -249,16 +253,50 @@ class Point {
     }
   }
 
+  // The longest of the steps 1, 1/2, 1/4, ... towards goal that keeps a hundredth of what the slope
+  // promises; x and z follow it.
+  template <class PenaltyOf>
+  Step search(std::span<double> x, std::span<const double> goal, std::span<const double> dz,
+              PenaltyOf&& penalty_of) {
+    auto penalty = [&](double t) {
+      double sum = 0;
+      for (std::size_t k = 0; k < goal.size(); ++k)
+        sum += penalty_of(k).change(x[k], t * (goal[k] - x[k]));
+      return sum;
+    };
+    gradient();
+    const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+                              return g_[at(i)] * dz[at(i)];
+                            });
+    const Step made = backtrack(
+        promised,
+        [&](double t) {
+          return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
+                   return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
+                 });
+        },
+        longest_step(dz));
+    const double t = made.length;
+    if (t == 0) return made;
+    for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] += t * dz[at(i)]; });
+    for (std::size_t k = 0; k < goal.size(); ++k)
+      x[k] = t == 1.0 ? goal[k] : penalty_of(k).clamp(x[k] + t * (goal[k] - x[k]));
+    return made;
+  }
+
   void linear_predictor() {
-    const Packed<C> packed = borrow(support());
     if (!features_.intercept() || !std::isfinite(constant_)) constant_ = 0;
     std::vector<double> steps;
-    for (std::size_t k = 0; k < packed.which.size(); ++k) {
-      steps.push_back(packed.x[k] * features_.inv_scale(packed.which[k]));
-      if (!features_.intercept()) constant_ -= steps.back() * features_.fixed_mean(packed.which[k]);
+    for (std::size_t k = 0; k < support().size(); ++k) {
+      const Column j = support()[k];
+      steps.push_back(x_.values()[k] * features_.inv_scale(j));
+      if (!features_.intercept()) constant_ -= steps.back() * features_.fixed_mean(j);
     }
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });
-    add_columns(packed, steps, z_);
+    if (A_.fits(support()))
+      add_columns(borrow(support()), steps, z_);
+    else
+      A_.add_columns(support(), steps, z_.data());
     if (features_.intercept()) constant_ += minimise_intercept(threads_, samples_, z_);
   }
   // v += sum_k steps_k a_k

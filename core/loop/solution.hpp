@@ -45,6 +45,8 @@ struct Grid {
   std::vector<double> lams, l2s;  // l2 of each lam, where it changes along the path
   std::int64_t count = 100;
   double eps = 1e-3, deviance = std::numeric_limits<double>::infinity();
+  std::vector<double> x0;  // the fit that these continue, if there is one,
+  double last = 0;         // and its lam
 
   std::vector<double> below(double largest) const {
     if (!(largest > 0))

@@ -46,11 +46,13 @@ class WorkingSet {
     start({});
     const std::vector<double> lams = grid.lams.empty() ? grid.below(largest_lambda()) : grid.lams;
     const double null_loss = point_.loss();
+    if (!grid.x0.empty()) start_from(grid.x0);
+    double last = grid.x0.empty() ? lams.front() : grid.last;
     std::vector<Solution> fits;
     for (std::size_t k = 0; k < lams.size(); ++k) {
       begin();
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
-             fits.empty() ? lams[k] : fits.back().lam);
+             std::exchange(last, lams[k]));
       fits.push_back(finish(descend(callback)));
       path_epochs_ += fits.back().n_epochs * (engine_ == Engine::newton ? effort_.products / 3 : 1);
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
@@ -357,7 +359,7 @@ class WorkingSet {
   bool converged() const { return gap_ <= std::max(tol_ * null_objective_, negligible_); }
   // Following a path exactly, a lam that is good enough as it is still lies on the way to the next.
   bool on_the_way() const { return following_ && minimal_at_ > features_.spec().lam; }
-  // No step lowers F any more: three rounds without progress in F or in the gap.
+  // No step lowers F any more: rounds without progress in F or in the gap.
   bool stalled() {
     const double step =
         std::max(0x1p-51 * std::abs(best_objective_), 1e-6 * tol_ * null_objective_);
@@ -365,7 +367,7 @@ class WorkingSet {
     best_objective_ = std::min(best_objective_, point_.objective());
     best_gap_ = std::min(best_gap_, gap_);
     idle_rounds_ = progress ? 0 : idle_rounds_ + 1;
-    return idle_rounds_ >= 3;
+    return idle_rounds_ >= (far_.empty() ? 3 : 10);  // steps of many blocks gain little each
   }
   Status reason() const {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
@@ -423,11 +425,12 @@ class WorkingSet {
     return exact_ ? body(columns_) : body(copies_);
   }
   std::int64_t working_set_size() {
+    if (!far_.empty()) return static_cast<std::int64_t>(far_.size());
     return with_packed([](auto& packed) { return static_cast<std::int64_t>(packed.which.size()); });
   }
 
   // Only the new columns are fetched; a working set that screening has emptied by half starts
-  // afresh.
+  // afresh, and one that does not fit stays where it is.
   void pack() {
     std::vector<Column> keep;
     for (Column j : active_)
@@ -436,23 +439,31 @@ class WorkingSet {
     const bool was_exact = exact_;
     exact_ = exact_ || idle_rounds_ > 0 ||
              !std::ranges::all_of(fresh_, [&](Column j) { return features_.fits_float(j); });
-    if (2 * keep.size() < size || exact_ != was_exact) {
-      fresh_.insert(fresh_.begin(), keep.begin(), keep.end());
+    std::vector<Column> all = keep;
+    all.insert(all.end(), fresh_.begin(), fresh_.end());
+    const bool fits = A_.fits(all);
+    if (2 * keep.size() < size || exact_ != was_exact || !fits || !far_.empty()) {
+      fresh_ = std::move(all);
       empty();
     }
     for (Column j : fresh_) member_[static_cast<std::size_t>(j)] = 1;
-    with_packed([&](auto& packed) { point_.extend(packed, fresh_, !exact_); });
+    if (!fits)
+      far_ = std::move(fresh_);
+    else
+      with_packed([&](auto& packed) { point_.extend(packed, fresh_, !exact_); });
   }
 
   void empty() {
     std::fill(member_.begin(), member_.end(), 0);
     copies_ = {};
     columns_ = {};
+    far_.clear();
   }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
+    if (!far_.empty()) return shoot_elsewhere();
     with_packed([&](auto& packed) {
       if (packed.which.empty()) return;
       // Ten times better is much where shots are dear and little where scans are; and if all
@@ -484,6 +495,16 @@ class WorkingSet {
         point_.refresh();
       }
     });
+  }
+
+  // Blocks of a working set that does not fit here, each by who has it, from the same Ax. Their
+  // steps are cheap beside what travels for them, and the gap is far larger than what they leave.
+  void shoot_elsewhere() {
+    const double care = std::pow(0.1, 3 + idle_rounds_);
+    point_.step_elsewhere(far_, care * std::max(gap_, tol_ * null_objective_));
+    point_.refresh();
+    effort_.epochs += 1;
+    effort_.updates += static_cast<std::int64_t>(far_.size());
   }
 
   // On the low end of a path descent takes ever more epochs. Once it has had as many as the Gram
@@ -567,6 +588,7 @@ class WorkingSet {
   std::vector<Column> near_;            // of those, with a say in the gap
   std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
+  std::vector<Column> far_;             // the working set, where it does not fit here
   bool rough_ = false;                  // many more columns want to join
   bool exact_ = !options_.working_set;  // no light copies
   Packed<Light<C>> copies_;             // the working set, as light copies

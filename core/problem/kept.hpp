@@ -51,6 +51,11 @@ class Kept {
     });
   }
   const Handle<C>& operator[](Column j) const { return columns_.at(j); }
+  bool has(Column j) const { return columns_.contains(j); }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [j, column] : columns_) visit(j);
+  }
   void lend(std::span<const Column> which, std::vector<Handle<C>>& out) const {
     for (Column j : which) out.push_back(columns_.at(j));
   }

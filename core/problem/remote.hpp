@@ -16,6 +16,12 @@ struct Answers {
       survey;
   // Calls visit(p, column which_p) for all of them.
   Fetch columns;
+  // What a column takes here, and how much all may take together; nothing where all may come.
+  std::vector<double> bytes;
+  double most = infinity;
+  // As of Source, for columns that do not fit.
+  std::function<void(std::span<const Column> which, std::span<const double> steps, double* z)> add;
+  std::function<Proposal(const FarModel& model)> propose;
 };
 
 // A home of sparse columns (see InMemory), of which those are here that were expected.
@@ -42,6 +48,7 @@ class Remote {
     expect(which);
     kept_.lend(which, out);
   }
+  const Kept<Columns>& kept() const { return kept_; }
 
  private:
   typename Answers<Columns>::Fetch fetch_;
@@ -75,6 +82,7 @@ class RemoteDense : public Source<DenseColumns<T>> {
     kept_.keep(which, fetch_);
     kept_.lend(which, out);
   }
+  const Kept<C>& kept() const { return kept_; }
 
  private:
   typename Answers<C>::Fetch fetch_;
@@ -102,8 +110,31 @@ class Asking final : public Base {
     watch.poll();
     return tell(0, static_cast<Column>(this->cols()), sums.data());
   }
+  // Beside those that are here.
+  bool fits(std::span<const Column> which) const override {
+    if (ask_.bytes.empty()) return true;
+    double bytes = 0;
+    auto count = [&](Column j) { bytes += ask_.bytes[static_cast<std::size_t>(j)]; };
+    const Kept<C>& here = kept();
+    here.each(count);
+    for (Column j : which)
+      if (!here.has(j)) count(j);
+    return bytes <= ask_.most;
+  }
+  void add_columns(std::span<const Column> which, std::span<const double> steps,
+                   double* z) const override {
+    ask_.add(which, steps, z);
+  }
+  Proposal propose(const FarModel& model) override { return ask_.propose(model); }
 
  private:
+  const Kept<C>& kept() const {
+    if constexpr (C::dense)
+      return Base::kept();
+    else
+      return this->home_.kept();
+  }
+
   Answers<C> ask_;
 };
 

@@ -14,6 +14,7 @@
 #include "problem/csc.hpp"
 #include "problem/dense.hpp"
 #include "problem/memory.hpp"
+#include "problem/penalty.hpp"
 
 namespace shotgun {
 
@@ -32,6 +33,22 @@ struct LightOf<SparseColumns<T, Index>> {
 };
 template <class C>
 using Light = typename LightOf<C>::type;
+
+// The Newton model of F on columns that stay elsewhere: rows with gradient g and curvature h (none:
+// one), columns times inv_scale, weights x and what penalises them, all with one l2. `gap` is how
+// good is good enough.
+struct FarModel {
+  std::span<const Column> which;
+  std::span<const double> x, inv_scale;
+  std::span<const Penalty> penalties;
+  const double *g, *h;
+  bool intercept;
+  double gap;
+};
+// Where to go from there: the weights, and what that adds to z, the constant included.
+struct Proposal {
+  std::vector<double> goal, dz;
+};
 
 template <class C>
 class Source {
@@ -60,6 +77,11 @@ class Source {
                     std::vector<Handle<Light<C>>>& out) = 0;
   // Appends handles to the columns where they are.
   virtual void borrow(std::span<const Column> which, std::vector<Handle<C>>& out) = 0;
+  // Whether so many columns can be here at once. If not, others do what is done with them: they add
+  // sum_k steps_k a_k to z, for k in `which`, and solve their blocks of the Newton model.
+  virtual bool fits(std::span<const Column>) const { return true; }
+  virtual void add_columns(std::span<const Column>, std::span<const double>, double*) const {}
+  virtual Proposal propose(const FarModel&) { return {}; }
   // The first rows of the same matrix, where that costs nothing.
   virtual std::unique_ptr<Source<C>> head(std::int64_t) const { return nullptr; }
 };

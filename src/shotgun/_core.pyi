@@ -23,6 +23,14 @@ def fortran(a: _Array, threads: int) -> _Array: ...
 def csc(starts: _Array, rows: _Array, values: _Array, n: int) -> Design: ...
 def disk32(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
 def disk64(tiles: list[_Tile], starts: _Array, n: int) -> Design: ...
+
+_Far = tuple[
+    _Array,
+    float,
+    Callable[[_Array, _Array], _Array],
+    Callable[..., tuple[_Array, _Array]],
+]
+
 def remote32(
     n: int,
     d: int,
@@ -30,6 +38,7 @@ def remote32(
     scan: Callable[[_Vector, _Array | None], _Array],
     survey: Callable[[_Vector | None, _Vector], _Array],
     columns: Callable[[_Array], tuple[_Array, _Array, _Array]],
+    far: _Far | None,
 ) -> Design: ...
 
 remote64 = remote32
@@ -41,6 +50,7 @@ def remote_dense32(
     scan: Callable[[_Vector, _Array | None], _Array],
     survey: Callable[[_Vector | None, _Vector], _Array],
     columns: Callable[[_Array], _Array],
+    far: _Far | None,
 ) -> Design: ...
 
 remote_dense64 = remote_dense32
@@ -110,6 +120,8 @@ class Grid:
     count: int
     eps: float
     deviance: float
+    x0: _Array
+    last: float
 
 class TraceRow:
     lam: float

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+import shotgun._core as _core
 from shotgun import tensors
 from shotgun.model import fingerprint
-from shotgun.path import path
-from shotgun.problem import Vector
+from shotgun.path import Path, Run, collect, continued
 from shotgun.progress import Row
 from shotgun.tensors import Array, ModelError, Record, Tensors
 
@@ -97,80 +97,93 @@ def vector(kept: Tensors, name: str) -> Array:
 
 # Paths
 
-_COLUMNS = ("lams", "intercepts", "objectives", "gaps", "n_epochs")
+_FACTS: dict[str, Any] = {  # of a fit, and their types
+    "intercept": float,
+    "objective": float,
+    "gap": float,
+    "tolerance": float,
+    "null_objective": float,
+    "certificate": str,
+    "status": str,
+    "n_rounds": int,
+    "n_epochs": int,
+    "n_updates": int,
+    "n_screened": int,
+    "P": int,
+    "rho": (float, type(None)),
+    "engine": str,
+    "seconds": float,
+}
+STEP = 10  # fits from one writing to the next
 
 
-@dataclass(frozen=True)
-class Fits:
-    """Fits along a path of lams, as far as they got; the columns are those of `shotgun.Path`."""
-
-    lams: Vector
-    X: sp.csc_array = field(repr=False)
-    intercepts: Vector = field(repr=False)
-    objectives: Vector = field(repr=False)
-    gaps: Vector = field(repr=False)
-    n_epochs: Array = field(repr=False)
-    statuses: list[str] = field(repr=False)
-    tolerance: float
-
-    def __len__(self) -> int:
-        return len(self.lams)
-
-    def first(self, k: int) -> Fits:
-        """The first k of them."""
-        columns = {name: getattr(self, name)[:k] for name in _COLUMNS}
-        return Fits(
-            **columns, X=self.X[:, :k], statuses=self.statuses[:k], tolerance=self.tolerance
-        )
-
-    def then(self, more: Fits) -> Fits:
-        """These and more."""
-        columns = {
-            name: np.concatenate([getattr(self, name), getattr(more, name)]) for name in _COLUMNS
-        }
-        X = sp.hstack([self.X, more.X], format="csc")
-        statuses = self.statuses + more.statuses
-        return Fits(**columns, X=X, statuses=statuses, tolerance=more.tolerance)
-
-    def pack(self, same: Record) -> bytes:
-        """The bytes of a file; `same` is the identity of data and options."""
-        record = {"kind": "path", "identity": same, "d": self.X.shape[0]}
-        record |= {"statuses": self.statuses, "tolerance": self.tolerance}
-        columns = {name: np.asarray(getattr(self, name)) for name in _COLUMNS}
-        return tensors.pack(record, columns | pack_csc("X", self.X))
+def pack_path(fits: Path, same: Record) -> bytes:
+    """The bytes of a file; `same` is the identity of data and options."""
+    record = {"kind": "path", "identity": same, "d": fits.X.shape[0], "fits": fits._facts}
+    return tensors.pack(record, {"lams": fits.lams, **pack_csc("X", fits.X)})
 
 
-def unpack_path(record: Record, kept: Tensors, file: str) -> Fits:
+def unpack_path(record: Record, kept: Tensors, file: str) -> Path:
     """The fits of a file."""
-    d, statuses, tolerance = (record.get(k) for k in ("d", "statuses", "tolerance"))
+    d, told = record.get("d"), record.get("fits")
     try:
-        if type(d) is not int or not 0 < d < 2**31 or not isinstance(tolerance, float):
-            raise ValueError("d or tolerance is missing")
-        columns = {name: vector(kept, name) for name in _COLUMNS}
-        X = unpack_csc("X", kept, d)
-        if not isinstance(statuses, list) or not all(isinstance(s, str) for s in statuses):
-            raise ValueError("statuses are missing")
-        if len({X.shape[1], len(statuses), *map(len, columns.values())}) > 1:
+        if type(d) is not int or not 0 < d < 2**31:
+            raise ValueError("d is missing")
+        lams, X = vector(kept, "lams"), unpack_csc("X", kept, d)
+        if not isinstance(told, list) or not all(map(_complete, told)):
+            raise ValueError("what is told of the fits is incomplete")
+        if not len(told) == X.shape[1] == len(lams):
             raise ValueError("some fits are incomplete")
     except ValueError as error:
         raise ModelError(f"{file}: {error}") from error
-    return Fits(**columns, X=X, statuses=statuses, tolerance=tolerance)
+    return collect(lams, X, told, [None] * len(told))
 
 
-def fit_path(A: Any, y: Any, lams: Vector, begun: Fits | None = None, **options: Any) -> Fits:
-    """A path; those lams that were `begun` are taken as they are. Options as in `shotgun.path`."""
-    done = 0 if begun is None else len(begun)
-    if begun is not None and done == len(lams):
-        return begun
-    p = path(A, y, lams[done:], **options)
-    columns = {name: getattr(p, name) for name in _COLUMNS}
-    fits = Fits(**columns, X=p.X, statuses=p.statuses, tolerance=p.tolerance)
-    if fits.statuses[-1] == "stopped":
-        fits = fits.first(len(fits) - 1)
-    return fits if begun is None else begun.then(fits)
+def _complete(told: Any) -> bool:
+    return (
+        isinstance(told, dict)
+        and told.keys() == _FACTS.keys()
+        and all(type(told[name]) is not bool for name in _FACTS)
+        and all(isinstance(told[name], kind) for name, kind in _FACTS.items())
+    )
 
 
-def resume_path(file: str, same: Record) -> Fits:
+def certified(fits: Path) -> Path:
+    """Those that nothing has cut short."""
+    short = fits.statuses[-1:] in (["stopped"], ["deadline"])
+    return fits.first(len(fits) - short)
+
+
+def resume_path(file: str, same: Record) -> Path:
     """What an interrupted path has left in a file."""
-    fits = unpack_path(*read_same(file, "path", same), file)
-    return fits.first(len(fits) - fits.statuses.count("deadline"))
+    return certified(unpack_path(*read_same(file, "path", same), file))
+
+
+class Checkpoint:
+    """A file that a path is kept in while it is fitted.
+
+    It is fitted in steps, each of which begins with nothing but what is in the file: so a path that
+    was interrupted ends with the same bits as one that was not.
+    """
+
+    def __init__(self, file: Any, same: Record) -> None:
+        self.file, self.same = os.fspath(file), same
+
+    def follow(self, grid: _core.Grid, run: Run, tol: float) -> Path:
+        """The fits of a grid, behind those of the file."""
+        fits, total = self._begun(), len(grid.lams)
+        while True:
+            upto = min(total, (0 if fits is None else len(fits)) // STEP * STEP + STEP)
+            part = _core.Grid()
+            part.lams, part.l2s, part.deviance = grid.lams[:upto], grid.l2s[:upto], grid.deviance
+            fits = continued(fits, part, run, tol)
+            tensors.write(self.file, pack_path(certified(fits), self.same))
+            if upto == total or len(certified(fits)) < upto:
+                return fits
+
+    def _begun(self) -> Path | None:
+        """Whole steps: what comes behind them is fitted again, from where it was fitted before."""
+        if not os.path.exists(self.file):
+            return None
+        fits = resume_path(self.file, self.same)
+        return fits.first(len(fits) // STEP * STEP)

@@ -35,11 +35,14 @@ except ImportError as error:
 
 import shotgun._core as _core
 from shotgun import disk, io
+from shotgun.blocks import Model, Partition, Weights, step
 from shotgun.model import fingerprint
-from shotgun.problem import Columns, Elsewhere, _float_dtype, check_vector
+from shotgun.problem import Columns, Elsewhere, _float_dtype, check_number, check_vector
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
+
+MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # bytes of this machine
 
 # v and y travel with the tasks, by intent: so the scheduler can run them again
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -100,6 +103,19 @@ class Shard:
             all_of_them = np.array_equal(which, np.arange(A.shape[1]))
             return A if all_of_them else A.T[which].T  # whole columns, not rows
 
+    def entries(self) -> Array:
+        """How many each of its columns has."""
+        with _blamed(self.name):
+            if isinstance(self.A, disk.Matrix):
+                return np.diff(self.A.starts)
+            if isinstance(self.A, Columns):
+                return np.diff(self.A.indptr)
+            return np.full(self.A.shape[1], self.A.shape[0])
+
+    def product(self, which: Array, steps: Array) -> Array:
+        """Its part of A x, for an x that has these steps at some columns and is zero elsewhere."""
+        return np.asarray(self.columns(which) @ steps)
+
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
         """What a function says of its rows."""
         with _blamed(self.name):
@@ -146,6 +162,8 @@ class Matrix(Elsewhere):
         Whether all shards are.
     tiled : shotgun.disk.Matrix, or None
         What the shards are tiles of; None where they are rows.
+    room : float
+        Bytes that columns may take here. A working set that takes more stays with the workers.
     """
 
     shards: list[Delayed] = field(repr=False)
@@ -158,14 +176,35 @@ class Matrix(Elsewhere):
     feature_names: list[str] | None = field(repr=False)
     dense: bool
     tiled: disk.Matrix | None = field(repr=False)
+    room: float = field(default=0.25 * MEMORY, repr=False)
 
     def design(self) -> _core.Design:
         """What the core asks."""
         kind = "remote_dense" if self.dense else "remote"
         made = getattr(_core, f"{kind}{8 * self.dtype.itemsize}")
         asked = (self._scan, self._survey, self._dense if self.dense else self._sparse)
-        design: _core.Design = made(*self.shape, self.nnz, *asked)
+        design: _core.Design = made(*self.shape, self.nnz, *asked, self._far())
         return design
+
+    def _far(self) -> Any:
+        """What the core has to know if not all columns fit here."""
+        each = self.dtype.itemsize + 4 + (0 if self.dense else 8)  # an entry and its light copy
+        if each * self.nnz <= self.room:
+            return None
+        if self.tiled is None:
+            entries = self._summed(lambda shard, rows: shard.entries())
+        else:
+            entries = np.concatenate(_compute([shard.entries() for shard in self.shards]))
+        sizes = each * entries.astype(np.float64)
+        return sizes, self.room, self._add, Far(self, Partition(sizes, self.room)).propose
+
+    def _add(self, which: Array, steps: Array) -> Array:
+        """sum_k steps_k a_k, for columns that stay with the workers."""
+        if self.tiled is None:
+            columns, lengths = delayed(which), delayed(steps)
+            return np.concatenate(_compute([s.product(columns, lengths) for s in self.shards]))
+        parts = self._of_tiles(which, lambda shard, inside, at: shard.product(inside, steps[at]))
+        return np.asarray(np.sum(parts, axis=0))
 
     def columns(self, which: Any) -> sp.csc_array:
         """Some of the columns, here."""
@@ -183,7 +222,7 @@ class Matrix(Elsewhere):
         if which is None:
             return np.concatenate(_compute([shard.scan(shared, None) for shard in self.shards]))
         out = np.empty(len(which))
-        parts = self._of_tiles(which, lambda shard, inside: shard.scan(shared, inside))
+        parts = self._of_tiles(which, lambda shard, inside, _: shard.scan(shared, inside))
         out[np.argsort(self._tile_of(which), kind="stable")] = np.concatenate(parts)
         return out
 
@@ -201,7 +240,7 @@ class Matrix(Elsewhere):
         if self.tiled is None:
             A = sp.vstack([*map(sp.csc_array, self._parts(which))], "csc", self.dtype)
         else:
-            parts = self._of_tiles(which, lambda shard, inside: shard.columns(inside))
+            parts = self._of_tiles(which, lambda shard, inside, _: shard.columns(inside))
             order = np.argsort(self._tile_of(which), kind="stable")
             A = sp.hstack(parts, "csc")[:, np.argsort(order)]
         return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False), A.data
@@ -232,18 +271,73 @@ class Matrix(Elsewhere):
     def _tile_of(self, which: Array) -> Array:
         return np.searchsorted(self.starts, which, "right") - 1
 
-    def _of_tiles(self, which: Array, ask: Callable[[Any, Array], Delayed]) -> list[Any]:
+    def _of_tiles(self, which: Array, ask: Callable[[Any, Array, Array], Delayed]) -> list[Any]:
         """What the tiles of these columns answer, in the order of the tiles."""
+        return _compute(self._asked(which, ask))
+
+    def _asked(self, which: Array, ask: Callable[[Any, Array, Array], Delayed]) -> list[Delayed]:
+        """ask(tile, those of the columns that it has, where they are in `which`), for each tile."""
         tile = self._tile_of(which)
-        return _compute(
+        each = [(t, np.flatnonzero(tile == t)) for t in np.unique(tile)]
+        return [
+            ask(self.shards[t], (which[at] - self.starts[t]).astype(np.int32), at) for t, at in each
+        ]
+
+    def block(self, which: Array) -> Delayed:
+        """Some columns, which must ascend, on a worker."""
+        if self.tiled is None:
+            return delayed(_stacked)([shard.columns(which) for shard in self.shards], self.dtype)
+        parts = self._asked(which, lambda shard, inside, _: shard.columns(inside))
+        return delayed(sp.hstack)(parts, "csc")
+
+
+def _stacked(parts: list[Any], dtype: np.dtype[Any]) -> Any:
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.asfortranarray(np.concatenate(parts), dtype)
+    return sp.vstack([*map(sp.csc_array, parts)], "csc", dtype)
+
+
+class Far:
+    """The working set of a fit, in blocks that the workers keep."""
+
+    def __init__(self, matrix: Matrix, partition: Partition) -> None:
+        self.matrix, self.partition = matrix, partition
+        self.blocks: list[Delayed] = []
+
+    def propose(
+        self,
+        which: Array,
+        x: Array,
+        inv_scale: Array,
+        lam: Array,
+        lo: Array,
+        hi: Array,
+        *model: Any,
+    ) -> tuple[Array, Array]:
+        """The weights that each block wants, the others at rest, and what all that adds to z."""
+        made = [self.matrix.block(block) for block in self.partition.take_in(which)]
+        self.blocks += dask.persist(*made)
+        block_of, places = self.partition.block_of[which], self.partition.places(which)
+        wanted = [(b, np.flatnonzero(block_of == b)) for b in np.unique(block_of)]
+        whole = Model(*model)
+        shared = delayed(replace(whole, gap=whole.gap / len(wanted)), traverse=False)
+        asked = [
+            Weights(*(part[at] for part in (places, x, inv_scale, lam, lo, hi))) for _, at in wanted
+        ]
+        steps = _compute(
             [
-                ask(self.shards[t], (which[tile == t] - self.starts[t]).astype(np.int32))
-                for t in np.unique(tile)
+                delayed(step)(self.blocks[b], delayed(own, traverse=False), shared)
+                for (b, _), own in zip(wanted, asked, strict=True)
             ]
         )
+        goal, dz = x.copy(), np.zeros(self.matrix.shape[0])
+        for (_, at), (there, change) in zip(wanted, steps, strict=True):
+            goal[at] = there
+            dz += change
+        return goal, dz
 
 
-def matrix(A: Any, y: Any = None) -> Matrix:
+def matrix(A: Any, y: Any = None, room: float | None = None) -> Matrix:
     """A matrix on the cluster of the current `distributed.Client` (without one, in threads).
 
     Parameters
@@ -255,8 +349,13 @@ def matrix(A: Any, y: Any = None) -> Matrix:
         it where it is.
     y : array, Dask collection or list of them, optional
         The targets, where they do not come with the shards.
+    room : float, optional
+        Bytes that columns may take here, by default a quarter of the memory. A working set that
+        takes more stays with the workers, in blocks of this size.
     """
     made = _tiles(A) if isinstance(A, disk.Matrix) else _assemble(*_settle(_shards(_rows(A))))
+    if room is not None:
+        made = replace(made, room=check_number("room", room))
     if y is None:
         return made
     target = np.concatenate(_compute(y)) if isinstance(y, list) else np.asarray(y)

@@ -98,11 +98,11 @@ class Matrix(Elsewhere):
     feature_names: list[str] | None = field(repr=False)
 
     def __post_init__(self) -> None:
-        self._starts  # noqa: B018 (what is wrong with them is said at once)
+        self.starts  # noqa: B018 (what is wrong with them is said at once)
 
     @property
     def nnz(self) -> int:  # type: ignore[override]
-        return int(self._starts[-1])
+        return int(self.starts[-1])
 
     @property
     def checksums(self) -> Array:  # type: ignore[override]
@@ -110,7 +110,7 @@ class Matrix(Elsewhere):
         return np.array(sums, dtype=np.uint64)
 
     @cached_property
-    def _starts(self) -> Array:
+    def starts(self) -> Array:
         """Where every column begins among all entries, and where the last one ends."""
         starts, before = [np.zeros(1, np.int64)], 0
         for tile in self.tiles:
@@ -133,7 +133,7 @@ class Matrix(Elsewhere):
             for tile in self.tiles
         ]
         made = _core.disk32 if self.dtype == np.float32 else _core.disk64
-        return made(tiles, self._starts, self.shape[0])
+        return made(tiles, self.starts, self.shape[0])
 
     def columns(self, which: Any) -> sp.csc_array:
         """Some of the columns, in memory."""
@@ -180,7 +180,7 @@ def tile_columns(matrix: Matrix, tile: Tile, which: Array) -> sp.csc_array | Non
     if not which.size:
         return None
     which = np.sort(which) - tile.first
-    starts = matrix._starts[tile.first : tile.last + 1] - matrix._starts[tile.first]
+    starts = matrix.starts[tile.first : tile.last + 1] - matrix.starts[tile.first]
     sizes = starts[which + 1] - starts[which]
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     entries: Any = slice(None)

@@ -31,7 +31,7 @@ from shotgun.model import describe, fingerprint
 from shotgun.tensors import Record
 
 if TYPE_CHECKING:
-    from shotgun.checkpoint import Fits
+    from shotgun import Path as Fits
     from shotgun.io import Data
 
 Given = SimpleNamespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from shotgun.problem import (
     check_vector,
     state_problem,
 )
-from shotgun.solve import Solution, forward, make_options, solution
+from shotgun.solve import Solution, facts, forward, make_options, rows
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,30 @@ class Path:
     n_epochs: np.ndarray[Any, np.dtype[np.int64]] = field(repr=False)
     statuses: list[str] = field(repr=False)
     seconds: float
-    _fits: list[_core.Solution] = field(repr=False)
-    _tol: float = field(repr=False)
+    _facts: list[dict[str, Any]] = field(repr=False)
+    _fits: list[_core.Solution | None] = field(repr=False)  # None: a file has told of it
 
     def __len__(self) -> int:
-        return len(self._fits)
+        return len(self._facts)
 
     def __getitem__(self, k: int) -> Solution:
-        return solution(self._fits[k], self._tol, trace=True)
+        k = range(len(self))[k]
+        fit = self._fits[k]
+        trace = [] if fit is None else rows(fit)
+        return Solution(x=self._weights(k), screened=None, trace=trace, **self._facts[k])
 
     def __iter__(self) -> Iterator[Solution]:
         return (self[k] for k in range(len(self)))
+
+    def _weights(self, k: int) -> Vector:
+        x = np.zeros(self.X.shape[0])
+        entries = slice(*self.X.indptr[k : k + 2])
+        x[self.X.indices[entries]] = self.X.data[entries]
+        return x
+
+    def first(self, k: int) -> Path:
+        """The first k of its fits."""
+        return collect(self.lams[:k], self.X[:, :k], self._facts[:k], self._fits[:k])
 
     @property
     def trace(self) -> list[dict[str, Any]]:
@@ -97,6 +111,8 @@ def path(
     deadline: float | None = None,
     seed: int = 0,
     callback: Callable[[dict[str, Any]], Any] | None = None,
+    start: Path | None = None,
+    checkpoint: Any = None,
 ) -> Path:
     """Fit a whole path of lams.
 
@@ -123,6 +139,12 @@ def path(
         "deadline".
     callback : callable, optional
         Called with each round's row; returning True ends the path.
+    start : Path, optional
+        Fits of the first of `lams`, which are taken as they are; the others follow.
+    checkpoint : path, optional
+        A file that is written, whole or not at all, after every ten fits. If it is there, and of
+        the same data and options, the path is continued, and ends as if it had never been
+        interrupted; the fits that the file tells of have no trace.
     l2 : float or array of shape (k,)
         As in :func:`shotgun.solve`; with `lams` also one for each of them (the elastic net keeps
         their ratio).
@@ -168,9 +190,39 @@ def path(
         l2=grid.l2s[0] if grid.l2s else l2,
         bounds=bounds,
     )
-    seconds = np.inf if deadline is None else check_number("deadline", deadline)
-    fits = _core.path(design, statement, options, grid, seconds, forward(callback))
-    return _collect(fits, design.cols, options.tol)
+    ends = time.monotonic() + (np.inf if deadline is None else check_number("deadline", deadline))
+
+    def run(grid: _core.Grid) -> list[_core.Solution]:
+        seconds = max(0.0, ends - time.monotonic())
+        return _core.path(design, statement, options, grid, seconds, forward(callback))
+
+    if checkpoint is None:
+        return continued(start, grid, run, options.tol)
+    if start is not None:
+        raise ValueError("start and checkpoint exclude each other")
+    from shotgun.checkpoint import Checkpoint, identity
+
+    if not grid.lams:
+        largest = _core.lambda_max(design, statement, options)
+        grid.lams = np.geomspace(largest, grid.eps * largest, grid.count).tolist()
+    vectors = (y, weights, offset, penalty_factor, *(bounds or ()), grid.lams, grid.l2s or l2)
+    same = identity(
+        A,
+        *vectors,
+        loss=loss,
+        delta=delta,
+        deviance=deviance,
+        engine=engine,
+        P=P,
+        tol=tol,
+        working_set=working_set,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        order=order,
+        max_epochs=max_epochs,
+        seed=seed,
+    )
+    return Checkpoint(checkpoint, same).follow(grid, run, options.tol)
 
 
 def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Grid:
@@ -193,26 +245,57 @@ def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Gri
     return grid
 
 
-def _collect(fits: list[_core.Solution], d: int, tol: float) -> Path:
-    starts = np.cumsum([0] + [len(fit.support) for fit in fits])
-    X = sp.csc_array(
-        (
-            np.concatenate([fit.weights for fit in fits]),
-            np.concatenate([fit.support for fit in fits]),
-            starts,
-        ),
-        shape=(d, len(fits)),
+Run = Callable[[_core.Grid], list[_core.Solution]]
+
+
+def continued(start: Path | None, grid: _core.Grid, run: Run, tol: float) -> Path:
+    """The fits of a grid, of which the first ones may be there."""
+    if start is None:
+        return _collected(run(grid), tol)
+    done = len(start)
+    if list(start.lams) != grid.lams[:done]:
+        raise ValueError("start must be a path of the first of lams")
+    if done == len(grid.lams):
+        return start
+    rest = _core.Grid()
+    rest.lams, rest.l2s, rest.deviance = grid.lams[done:], grid.l2s[done:], grid.deviance
+    if done:
+        rest.x0, rest.last = start._weights(done - 1), start.lams[-1]
+    more = _collected(run(rest), tol)
+    return collect(
+        np.concatenate([start.lams, more.lams]),
+        sp.hstack([start.X, more.X], format="csc"),
+        start._facts + more._facts,
+        start._fits + more._fits,
     )
+
+
+def _collected(fits: list[_core.Solution], tol: float) -> Path:
+    starts = np.cumsum([0] + [len(fit.support) for fit in fits])
+    weights = np.concatenate([fit.weights for fit in fits])
+    support = np.concatenate([fit.support for fit in fits])
+    X = sp.csc_array((weights, support, starts), shape=(fits[0].size, len(fits)))
+    lams = np.array([fit.lam for fit in fits])
+    return collect(lams, X, [facts(fit, tol) for fit in fits], list(fits))
+
+
+def collect(
+    lams: Vector,
+    X: sp.csc_array,
+    facts: list[dict[str, Any]],
+    fits: list[_core.Solution | None],
+) -> Path:
+    """A path of what is known of its fits."""
     return Path(
-        lams=np.array([fit.lam for fit in fits]),
+        lams=lams,
         X=X,
-        intercepts=np.array([fit.intercept for fit in fits]),
-        objectives=np.array([fit.objective for fit in fits]),
-        gaps=np.array([fit.gap for fit in fits]),
-        tolerance=tol * fits[0].null_objective,
-        n_epochs=np.array([fit.n_epochs for fit in fits]),
-        statuses=[fit.status.name for fit in fits],
-        seconds=sum(fit.seconds for fit in fits),
+        intercepts=np.array([fact["intercept"] for fact in facts]),
+        objectives=np.array([fact["objective"] for fact in facts]),
+        gaps=np.array([fact["gap"] for fact in facts]),
+        tolerance=facts[0]["tolerance"] if facts else 0.0,
+        n_epochs=np.array([fact["n_epochs"] for fact in facts], dtype=np.int64),
+        statuses=[fact["status"] for fact in facts],
+        seconds=sum(fact["seconds"] for fact in facts),
+        _facts=facts,
         _fits=fits,
-        _tol=tol,
     )

@@ -283,26 +283,33 @@ def solution(s: _core.Solution, tol: float, trace: bool, screened: Mask | None =
     """What the core found, as users see it."""
     x = np.zeros(s.size)
     x[s.support] = s.weights
-    return Solution(
-        x=x,
-        intercept=s.intercept,
-        objective=s.objective,
-        gap=s.gap,
-        tolerance=tol * s.null_objective,
-        null_objective=s.null_objective,
-        certificate="gap" if s.certified_by_gap else "gradient",
-        status=s.status.name,
-        n_rounds=s.n_rounds,
-        n_epochs=s.n_epochs,
-        n_updates=s.n_updates,
-        n_screened=s.n_screened,
-        P=s.P,
-        rho=None if np.isnan(s.rho) else s.rho,
-        engine=s.engine.name,
-        screened=screened,
-        seconds=s.seconds,
-        trace=[_row(row) for row in s.trace] if trace else [],
-    )
+    return Solution(x=x, screened=screened, trace=rows(s) if trace else [], **facts(s, tol))
+
+
+def facts(s: _core.Solution, tol: float) -> dict[str, Any]:
+    """What the core tells of a fit, but for its vectors and rows."""
+    return {
+        "intercept": s.intercept,
+        "objective": s.objective,
+        "gap": s.gap,
+        "tolerance": tol * s.null_objective,
+        "null_objective": s.null_objective,
+        "certificate": "gap" if s.certified_by_gap else "gradient",
+        "status": s.status.name,
+        "n_rounds": s.n_rounds,
+        "n_epochs": s.n_epochs,
+        "n_updates": s.n_updates,
+        "n_screened": s.n_screened,
+        "P": s.P,
+        "rho": None if np.isnan(s.rho) else s.rho,
+        "engine": s.engine.name,
+        "seconds": s.seconds,
+    }
+
+
+def rows(s: _core.Solution) -> list[dict[str, Any]]:
+    """The trace of a fit."""
+    return [_row(row) for row in s.trace]
 
 
 def lambda_max(

@@ -29,7 +29,7 @@ from shotgun.tensors import SUFFIX, Record
 if TYPE_CHECKING:  # what a quick fit does not need is loaded where it is used
     import shotgun.page
     import shotgun.survey
-    from shotgun.checkpoint import Fits
+    from shotgun import Path
 
 Given = SimpleNamespace
 Figures = dict[str, Callable[[], Any]]
@@ -239,7 +239,7 @@ def note_source(model: Any, data: Data) -> None:
 
 def path(given: Given) -> int:
     """Many lams."""
-    from shotgun.checkpoint import Interrupts, fit_path, identity, resume_path
+    from shotgun.checkpoint import Interrupts, identity, pack_path, resume_path
 
     data = read_samples(given)
     problem = path_problem(given, data)
@@ -250,9 +250,11 @@ def path(given: Given) -> int:
     with Interrupts() as stop, CountBar("path", len(lams)) as bar:
         how = {"deadline": given.deadline, "n_threads": given.threads}
         widest = Widest(bar)
-        fits = fit_path(lams=lams, begun=begun, **problem, **how, callback=stop.stops(widest))
+        fits = shotgun.path(lams=lams, start=begun, **problem, **how, callback=stop.stops(widest))
+    if fits.statuses[-1] == "stopped":
+        fits = fits.first(len(fits) - 1)
     if given.output is not None:
-        tensors.write(given.output, fits.pack(same))
+        tensors.write(given.output, pack_path(fits, same))
     if not piped(given):
         tell_path(fits, given)
     if len(fits):
@@ -321,7 +323,7 @@ class Widest:
         self._tell(row)
 
 
-def show_path(fits: Fits, given: Given, data: Data, P: int) -> None:
+def show_path(fits: Path, given: Given, data: Data, P: int) -> None:
     def path() -> Any:
         weights = {"coefs": fits.X, "feature_names": data.feature_names}
         return shotgun.PathDisplay(grid=fits.lams, **weights).plot().figure_
@@ -331,12 +333,12 @@ def show_path(fits: Fits, given: Given, data: Data, P: int) -> None:
     show(given, draw, lambda made: shotgun.page.of_path(fits, given, data, made, columns, P))
 
 
-def tell_path(fits: Fits, given: Given) -> None:
+def tell_path(fits: Path, given: Given) -> None:
     columns = path_columns(fits)
     tell(json.dumps({"tolerance": fits.tolerance, **columns}) if given.json else table(columns))
 
 
-def path_columns(fits: Fits) -> dict[str, list[Any]]:
+def path_columns(fits: Path) -> dict[str, list[Any]]:
     """What there is to tell of each fit."""
     return {
         "lam": fits.lams.tolist(),
