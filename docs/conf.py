@@ -1,0 +1,79 @@
+"""The site. `sphinx-build -W docs build/site`, with the extra `docs` installed."""
+
+import warnings
+
+from sphinx_gallery.sorting import ExplicitOrder
+
+project = "Shotgun"
+author = "The Shotgun developers"
+html_title = "Shotgun"
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_end": [],
+    "use_edit_page_button": False,
+    "pygments_light_style": "friendly",
+    "pygments_dark_style": "github-dark",
+}
+html_sidebars = {"index": []}
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_show_sphinx = False
+html_copy_source = False
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["compare", "study", "**/GALLERY_HEADER.rst"]
+nitpicky = False
+
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]  # the order of the gallery cannot be pickled
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "within_subsection_order": ExplicitOrder(
+        [
+            "plot_certificate.py",
+            "plot_parallel.py",
+            "plot_lambda.py",
+            "plot_text.py",
+            "plot_genomics.py",
+            "plot_camera.py",
+            "plot_index.py",
+            "plot_counts.py",
+            "plot_outliers.py",
+            "plot_stability.py",
+            "plot_disk.py",
+        ]
+    ),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "plot_gallery": "True",
+    "min_reported_time": 60,
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("shotgun",),
+    "reference_url": {"shotgun": None},
+    "image_scrapers": ("matplotlib",),
+}
+
+warnings.filterwarnings("ignore", category=DeprecationWarning, module="sphinx_gallery")
