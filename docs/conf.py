@@ -1,7 +1,5 @@
 """The site. `sphinx-build -W docs build/site`, with the extra `docs` installed."""
 
-import warnings
-
 from sphinx_gallery.sorting import ExplicitOrder
 
 project = "Shotgun"
@@ -19,6 +17,7 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 html_sidebars = {"index": []}
+templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -30,7 +29,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["compare", "study", "**/GALLERY_HEADER.rst"]
@@ -76,4 +75,14 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
 }
 
-warnings.filterwarnings("ignore", category=DeprecationWarning, module="sphinx_gallery")
+
+def skip_foreign(app, what, name, thing, skip, options):
+    """What classes inherit from scikit-learn is described there."""
+    home = getattr(thing, "__module__", None) or getattr(
+        getattr(thing, "fget", None), "__module__", ""
+    )
+    return skip or not str(home).startswith("shotgun")
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_foreign)
