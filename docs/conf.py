@@ -9,6 +9,7 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
@@ -16,7 +17,17 @@ html_theme_options = {
     "pygments_light_style": "friendly",
     "pygments_dark_style": "github-dark",
 }
-html_sidebars = {"index": []}
+_ALONE = (
+    "index",
+    "start",
+    "how-it-works",
+    "paper",
+    "benchmarks",
+    "extending",
+    "notation",
+    "hacking",
+)
+html_sidebars = {page: [] for page in _ALONE}
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_css_files = ["site.css"]

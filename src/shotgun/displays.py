@@ -142,7 +142,7 @@ class PathDisplay:
         Parameters
         ----------
         estimator
-            A fitted *CV estimator, of which the mean of its folds is drawn; or any other, with X
+            A fitted CV estimator, of which the mean of its folds is drawn; or any other, with X
             and y, to which the path is fitted by its parameters.
         X, y, sample_weight, offset
             As in `fit`.
@@ -307,7 +307,7 @@ class CVDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> CVDisplay:
-        """Draw what a fitted *CV estimator of this package found; `ax`, `options` as in `plot`."""
+        """Draw what a fitted CV estimator of this package found; `ax`, `options` as in `plot`."""
         if not hasattr(estimator, "cv_scores_"):
             raise ValueError(f"estimator must be a fitted *CV estimator, not {estimator}")
         scores, score_name = estimator.cv_scores_, estimator.scoring
@@ -430,7 +430,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator
-            One of this package, not a *CV estimator.
+            One of this package, not a CV estimator.
         X, y, sample_weight, offset
             As in `fit`.
         ax, **options

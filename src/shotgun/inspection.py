@@ -133,7 +133,7 @@ class Inspection:
     def to_sklearn(self) -> Any:
         """scikit-learn's plain estimator with the same weights: it predicts the same.
 
-        The *CV estimators become the plain model at the alpha or C that they chose. Fitted again,
+        The CV estimators become the plain model at the alpha or C that they chose. Fitted again,
         it is the same model as far as scikit-learn has it: its HuberRegressor and PoissonRegressor
         know no L1 penalty.
         """

@@ -334,8 +334,8 @@ class SparseHuberRegressor(SparseRegressor):
         1 / n * sum_i s_i H(y_i - x_i'w - b)
         + alpha * l1_ratio * ||w||_1 + alpha * (1 - l1_ratio) / 2 * ||w||^2
 
-    where H(r) = r^2 / 2 up to |r| = epsilon and epsilon * (|r| - epsilon / 2) beyond. Unlike
-    scikit-learn's HuberRegressor it does not estimate a scale: epsilon is in units of y.
+    where H(r) is r^2 / 2 as far as ``|r| <= epsilon`` and ``epsilon * (|r| - epsilon / 2)`` beyond.
+    Unlike scikit-learn's HuberRegressor it does not estimate a scale: epsilon is in units of y.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Persistent:
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, by custom with the suffix `.shotgun`.
 
-        :func:`shotgun.load` reads it. A *CV estimator is written as the plain model that it chose;
+        :func:`shotgun.load` reads it. A CV estimator is written as the plain model that it chose;
         parameters that are objects (a callback, a RandomState) are left out.
 
         Parameters

@@ -175,17 +175,18 @@ def solve(
     lam : float
         Weight of the L1 norm against the *sum* of losses.
     loss : {"squared", "logistic", "squared_hinge", "huber", "poisson"}
-        1/2 (z - y)^2; log(1 + exp(-yz)); max(0, 1 - yz)^2; the squared loss up to |z - y| = delta
-        and linear beyond; exp(z) - yz less its least value over z (half the Poisson deviance).
+        1/2 (z - y)^2; log(1 + exp(-yz)); max(0, 1 - yz)^2; the squared loss up to
+        ``|z - y| = delta`` and linear beyond; exp(z) - yz less its least value over z (half the
+        Poisson deviance).
     delta : float
         Of the Huber loss.
-    engine : {"auto", "shooting", "bundle", "block", "newton", "asynchronous", "shooting_cdn",
-            "shotgun_cdn"}
-        How to descend, not what to find: all reach the same certified gap. All but "asynchronous"
-        give the same bits for any number of threads. The last two are the paper's Shooting CDN and
-        Shotgun CDN: Newton steps along coordinates with a line search on the loss itself, over an
-        active set of weights (their plain form has `working_set=False`); with an intercept or
-        standardising, on quadratic models of it.
+    engine : str
+        "auto", "shooting", "bundle", "block", "newton", "asynchronous", "shooting_cdn" or
+        "shotgun_cdn". How to descend, not what to find: all reach the same certified gap. All but
+        "asynchronous" give the same bits for any number of threads. The last two are the paper's
+        Shooting CDN and Shotgun CDN: Newton steps along coordinates with a line search on the loss
+        itself, over an active set of weights (their plain form has `working_set=False`); with an
+        intercept or standardising, on quadratic models of it.
     P : int or "auto"
         Coordinates updated at once; independent of the number of threads.
     n_threads : int, optional
