@@ -31,7 +31,7 @@ best = shotgun.solve(A, y, lam, tol=0).objective
 # We ask for ever smaller gaps, from three engines. ``working_set=False`` runs the paper's plain
 # algorithms, without screening, so that there is something to see.
 
-tols = np.logspace(-1, -10, 19)
+tols = np.logspace(-1, -9, 9)
 engines = {"shooting": 1, "bundle": shotgun.ideal_p(A), "block": 32}
 fits = {
     engine: [

@@ -9,6 +9,7 @@ using namespace shotgun;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 #define EVERY_LOSS Squared, Logistic, SquaredHinge, Huber, Poisson
+static_assert(std::is_same_v<AnyLoss, AnyLossOf<EVERY_LOSS>>, "every loss there is");
 
 namespace {
 
@@ -21,29 +22,40 @@ std::vector<double> targets() {
   if (L::targets == Targets::counts) return {0, 1, 3.5};
   return {-3.5, 0, 1.25};
 }
-// Points of the conjugate's domain, its ends included.
+// Of every loss: slopes within the conjugate's domain (its ends too, where a z within 60 reaches
+// the supremum), and steep ones just outside.
 template <class L>
-std::vector<double> slopes(double y) {
-  if constexpr (std::is_same_v<L, Logistic>)
+struct Points;
+
+template <>
+struct Points<Squared> {
+  static std::vector<double> slopes(double) { return {-6, -0.5, 0, 0.25, 3}; }
+  static std::vector<double> steep(double) { return {}; }
+};
+template <>
+struct Points<Logistic> {
+  static std::vector<double> slopes(double y) {
     return {-y * 1.0, -y * 0.999, -y * 0.5, -y * 0.01, -y * 1e-9, 0.0};
-  else if constexpr (std::is_same_v<L, SquaredHinge>)
+  }
+  static std::vector<double> steep(double y) { return {y * 1e-9, -y * (1 + 1e-9)}; }
+};
+template <>
+struct Points<SquaredHinge> {
+  static std::vector<double> slopes(double y) {
     return {-y * 30.0, -y * 2.0, -y * 0.5, -y * 1e-9, 0.0};
-  else if constexpr (std::is_same_v<L, Huber>)
-    return {-1.35, -0.5, 0, 0.25, 1.35};
-  else if constexpr (std::is_same_v<L, Poisson>)
-    return {-y, -0.5 * y, 0, 0.25, 3};
-  else
-    return {-6, -0.5, 0, 0.25, 3};
-}
-// Points just outside it.
-template <class L>
-std::vector<double> steep(double y) {
-  if constexpr (std::is_same_v<L, Logistic>) return {y * 1e-9, -y * (1 + 1e-9)};
-  if constexpr (std::is_same_v<L, SquaredHinge>) return {y * 1e-9, y * 3};
-  if constexpr (std::is_same_v<L, Huber>) return {1.35 * (1 + 1e-9), -1.35 * (1 + 1e-9)};
-  if constexpr (std::is_same_v<L, Poisson>) return {-y - 1e-9, -y - 2};
-  return {};
-}
+  }
+  static std::vector<double> steep(double y) { return {y * 1e-9, y * 3}; }
+};
+template <>
+struct Points<Huber> {
+  static std::vector<double> slopes(double) { return {-1.35, -0.5, 0, 0.25, 1.35}; }
+  static std::vector<double> steep(double) { return {1.35 * (1 + 1e-9), -1.35 * (1 + 1e-9)}; }
+};
+template <>
+struct Points<Poisson> {
+  static std::vector<double> slopes(double y) { return {-y, -0.5 * y, 0, 0.25, 3}; }
+  static std::vector<double> steep(double y) { return {-y - 1e-9, -y - 2}; }
+};
 
 template <class L>
 double supremum(double u, double y) {
@@ -114,13 +126,13 @@ TEST_CASE_TEMPLATE("no loss is negative, and each is zero somewhere or tends to 
 
 TEST_CASE_TEMPLATE("conjugate is the supremum of uz - L(z)", L, EVERY_LOSS) {
   for (double y : targets<L>())
-    for (double u : slopes<L>(y))
+    for (double u : Points<L>::slopes(y))
       CHECK(L{}.conjugate(u, y) == doctest::Approx(supremum<L>(u, y)).epsilon(1e-9).scale(1.0));
 }
 
 TEST_CASE_TEMPLATE("conjugate and fenchel_young are infinite outside the domain", L, EVERY_LOSS) {
   for (double y : targets<L>())
-    for (double u : steep<L>(y)) {
+    for (double u : Points<L>::steep(y)) {
       CHECK(L{}.conjugate(u, y) == infinity);
       CHECK(L{}.fenchel_young(0.5, y, u) == infinity);
     }
@@ -128,7 +140,7 @@ TEST_CASE_TEMPLATE("conjugate and fenchel_young are infinite outside the domain"
 
 TEST_CASE_TEMPLATE("fenchel_young is value + conjugate - uz, never negative", L, EVERY_LOSS) {
   everywhere<L>([loss = L{}](double z, double y) {
-    for (double u : slopes<L>(y)) {
+    for (double u : Points<L>::slopes(y)) {
       const double direct = loss.at(z, y).value + loss.conjugate(u, y) - u * z;
       CHECK(loss.fenchel_young(z, y, u) >= 0);
       CHECK(loss.fenchel_young(z, y, u) == doctest::Approx(direct).epsilon(1e-11).scale(50.0));
