@@ -80,6 +80,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "plot_gallery": "True",
     "min_reported_time": 60,
+    "thumbnail_size": (800, 400),
     "backreferences_dir": "api/backreferences",
     "doc_module": ("shotgun",),
     "reference_url": {"shotgun": None},

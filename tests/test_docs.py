@@ -173,3 +173,10 @@ def test_versions_agree() -> None:
     [version] = re.findall(r'^version = "(.*)"$', text("pyproject.toml"), flags=re.M)
     assert f"\nversion: {version}\n" in text("CITATION.cff")
     assert "arXiv:1105.5379" in text("CITATION.cff")
+
+
+def test_ci_runs_pre_commit_whose_hooks_fetch_nothing() -> None:
+    hooks = text(".pre-commit-config.yaml")
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
+    assert set(re.findall(r"language: (\S+)", hooks)) == {"system"}
+    assert "pre-commit run --all-files" in text(".ci/run")
