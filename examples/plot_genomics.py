@@ -47,8 +47,9 @@ near = np.abs(np.arange(d)[:, None] - causal).min(axis=1) <= 3
 weights = path.X.toarray() * deviation[:, None]
 figure, (ways, map_) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 ratio = path.lams / path.lams[0]
-ways.plot(ratio, weights[~near].T, color="0.75", linewidth=0.7)
-ways.plot(ratio, weights[near].T, linewidth=1.6)
+ever = weights.any(axis=1)
+ways.plot(ratio, weights[~near & ever].T, color="0.75", linewidth=0.7)
+ways.plot(ratio, weights[near & ever].T, linewidth=1.6)
 ways.set_xscale("log")
 ways.invert_xaxis()
 ways.set(xlabel="lam / lam_max", ylabel="weight of one standard deviation", title="who enters when")
