@@ -1,0 +1,236 @@
+"""Mixed fits in many threads, and the memory that they leave behind.
+
+    python tests/soak.py --minutes 30
+
+Every loss, engine and layout, paths, cross-validations, fits that are stopped and input that is
+refused, drawn at random, in eight Python threads. A fit with the same parameters must give the
+bits that it gave before. Resident memory is sampled while nothing runs; the median of the last
+tenth of the samples may not exceed that of the first tenth after the warm-up by more than --most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import shotgun
+from shotgun import _core
+from shotgun.linear import Lasso
+from shotgun.linear_cv import LassoCV
+from shotgun.logistic import LogisticRegression
+from shotgun.solve import ENGINES
+
+Job = Callable[[], bytes | None]  # what must be the same each time, if anything
+
+N, D = 300, 120
+WARM_UP = 0.2  # of the time
+SAMPLES = 200  # in all
+
+
+def layouts(folder: str) -> dict[str, Any]:
+    """One matrix in all forms that a fit takes."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.3)
+    A += rng.standard_normal((N, 3)) @ rng.standard_normal((3, D)) * (A != 0)
+    wide = sp.csc_array(A)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    shotgun.disk.write(sp.csc_array(A), f"{folder}/A")
+    return {
+        "C": np.ascontiguousarray(A),
+        "Fortran": np.asfortranarray(A),
+        "float32": np.asfortranarray(A, dtype=np.float32),
+        "CSR": sp.csr_array(A),
+        "CSC": sp.csc_array(A),
+        "CSC, 64 bit": wide,
+        "disk": shotgun.disk.open(f"{folder}/A"),
+    }
+
+
+def targets(loss: str) -> Any:
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(N)
+    if _core.losses()[loss] == _core.Targets.classes:
+        return np.where(z > 0, 1.0, -1.0)
+    return np.abs(np.round(3 * z)) if loss == "poisson" else z
+
+
+def fit(A: Any, loss: str, engine: str, lam: float, threads: int) -> bytes | None:
+    s = shotgun.solve(A, targets(loss), lam, loss, engine=engine, n_threads=threads, tol=1e-4)
+    assert s.status == "converged", s
+    return None if engine == "asynchronous" else s.x.tobytes()
+
+
+def path(A: Any, loss: str) -> bytes:
+    p = shotgun.path(A, targets(loss), n_lams=8, eps=0.05, loss=loss, n_threads=2, tol=1e-4)
+    return bytes(p.X.toarray().tobytes())
+
+
+def classes(A: Any) -> bytes:
+    y = np.digitize(targets("squared"), [-0.5, 0.5])
+    return bytes(LogisticRegression(C=0.1, n_jobs=2, tol=1e-3).fit(A, y).coef_.tobytes())
+
+
+def cross_validation(A: Any) -> bytes:
+    model = LassoCV(alphas=5, cv=3, n_jobs=2, tol=1e-3).fit(A, targets("squared"))
+    return bytes(model.mse_path_.tobytes())
+
+
+def saved(A: Any, folder: str) -> bytes:
+    file = Path(folder) / f"{threading.get_ident()}.shotgun"
+    Lasso(alpha=0.01).fit(A, targets("squared")).save(file)
+    return bytes(shotgun.load(file).coef_.tobytes())
+
+
+def stopped(A: Any) -> None:
+    s = shotgun.solve(A, targets("squared"), 1e-3, tol=0.0, callback=lambda row: True)
+    assert s.status in ("stopped", "precision")
+
+
+def failed(A: Any) -> None:
+    def fail(row: Any) -> bool:
+        raise ArithmeticError
+
+    with suppress(ArithmeticError):
+        shotgun.solve(A, targets("squared"), 1e-3, tol=0.0, callback=fail)
+
+
+def late(A: Any) -> None:
+    shotgun.solve(A, targets("logistic"), 1e-6, "logistic", tol=0.0, deadline=1e-3)
+
+
+def refused(A: Any) -> None:
+    y = targets("squared")
+    y[3] = np.nan
+    try:
+        shotgun.solve(A, y, 1.0)
+    except ValueError:
+        return
+    raise AssertionError("NaN was taken")
+
+
+def jobs(folder: str) -> list[Job]:
+    """All there is to do."""
+    A = layouts(folder)
+    losses, dense = list(_core.losses()), A["Fortran"]
+    fits: list[Job] = [
+        lambda form=form, loss=loss, engine=engine, lam=lam, threads=threads: fit(
+            form, loss, engine, lam, threads
+        )
+        for form in A.values()
+        for loss in losses
+        for engine in ENGINES
+        for lam, threads in ((8.0, 1), (3.0, 2))
+    ]
+    paths: list[Job] = [
+        lambda form=form, loss=loss: path(form, loss) for form in A.values() for loss in losses
+    ]
+    others: list[Job] = [
+        lambda: classes(dense),
+        lambda: classes(A["CSR"]),
+        lambda: cross_validation(dense),
+        lambda: cross_validation(A["CSC"]),
+        lambda: saved(dense, folder),
+        *(
+            lambda do=do, form=form: do(form)
+            for do in (stopped, failed, late)
+            for form in A.values()
+        ),
+        lambda: refused(dense),
+    ]
+    return fits + paths + others * 3
+
+
+class Soak:
+    """Threads that work until it is time to look at the memory, and go on."""
+
+    def __init__(self, all_jobs: list[Job], threads: int, seed: int) -> None:
+        self.jobs, self.threads, self.seed = all_jobs, threads, seed
+        self.known: dict[int, bytes] = {}
+        self.fits, self.failures = 0, list[BaseException]()
+        self._lock = threading.Lock()
+
+    def run(self, seconds: float) -> list[float]:
+        """Bytes of resident memory, sampled evenly, at rest."""
+        sizes: list[float] = []
+        draws = [random.Random(self.seed + t) for t in range(self.threads)]
+        end = time.monotonic()
+        for _ in range(SAMPLES):
+            end += seconds / SAMPLES
+            workers = [threading.Thread(target=self.work, args=(d, end)) for d in draws]
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+            if self.failures:
+                raise self.failures[0]
+            sizes.append(resident())
+        return sizes
+
+    def work(self, draw: random.Random, end: float) -> None:
+        try:
+            while time.monotonic() < end and not self.failures:
+                self.one(draw.randrange(len(self.jobs)))
+        except BaseException as failure:
+            self.failures.append(failure)
+
+    def one(self, number: int) -> None:
+        result = self.jobs[number]()
+        with self._lock:
+            self.fits += 1
+            if result is not None and self.known.setdefault(number, result) != result:
+                raise AssertionError(f"job {number} has other bits than before")
+
+
+def resident() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def growth(sizes: list[float]) -> float:
+    """Of the median of the last tenth over that of the first tenth after the warm-up."""
+    kept = sizes[int(WARM_UP * len(sizes)) :]
+    tenth = max(1, len(kept) // 10)
+    return median(kept[-tenth:]) / median(kept[:tenth]) - 1
+
+
+def tell_trust(**figures: Any) -> None:
+    """A line of JSON in the file that SHOTGUN_TRUST names."""
+    if file := os.environ.get("SHOTGUN_TRUST"):
+        with open(file, "a") as out:
+            out.write(json.dumps(figures) + "\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--most", type=float, default=0.01, help="growth that is allowed")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        soak = Soak(jobs(folder), given.threads, given.seed)
+        sizes = soak.run(60 * given.minutes)
+    grew = growth(sizes)
+    for share in range(0, 100, 10):
+        print(f"{share:3d} %  {sizes[share * len(sizes) // 100] / 2**20:8.1f} MiB")
+    print(f"{soak.fits} fits in {given.minutes:g} minutes; memory grew by {100 * grew:.2f} %")
+    tell_trust(soak={"minutes": given.minutes, "fits": soak.fits, "growth": grew})
+    return 0 if grew <= given.most else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
