@@ -167,11 +167,11 @@ class SparseLinearModel(
         tell: Callable[[Row], bool] | None = None,
     ) -> list[Solution]:
         """One certified fit for each target, in turn: the threads are inside a fit."""
+        end = np.inf if self.deadline is None else time.monotonic() + self.deadline
         if len(targets) > 1:  # converted once, not for each
             X = by_columns(X)
         n, d = X.shape
         options = self._options(n)
-        end = np.inf if self.deadline is None else time.monotonic() + self.deadline
         starts = self._starts(len(targets), d)
         fits = []
         for target, start, known in zip(

@@ -180,6 +180,7 @@ def multinomial_path(
     list of MultinomialSolution
     """
     seconds = np.inf if deadline is None else check_number("deadline", deadline)
+    end = time.monotonic() + seconds
     options = make_options(
         engine=engine,
         P=P,
@@ -206,7 +207,7 @@ def multinomial_path(
         bounds=bounds,
     )
     x = None if x0 is None else check_start(x0, problem)
-    watch = _Watch(options.tol, options.max_epochs, time.monotonic() + seconds, callback)
+    watch = _Watch(options.tol, options.max_epochs, end, callback)
     fits: list[MultinomialSolution] = []
     with one_blas_thread():
         for lam, ridge in zip(strengths, ridges, strict=True):
@@ -502,7 +503,8 @@ def _row(
     problem: Softmax, point: Point, gap: float, watch: _Watch, count: int, seconds: float
 ) -> Row:
     """A row of the trace; its last four are of the last class that was fitted."""
-    last = watch.last.trace[-1] if watch.last else None
+    rows = watch.last.trace if watch.last else []  # a deadline may leave none
+    last = rows[-1] if rows else None
     return {
         "lam": problem.statement.lam,
         "round": count,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +18,7 @@ from shotgun.problem import (
     check_vector,
     state_problem,
 )
-from shotgun.solve import Solution, facts, forward, make_options, rows
+from shotgun.solve import Solution, facts, forward, make_options, rows, until
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ def path(
     >>> p.X.toarray().T.tolist()
     [[0.5, 0.0, 0.0], [2.0, -1.0, 0.0]]
     """
-    n_threads = check_threads(n_threads)
+    left, n_threads = until(deadline), check_threads(n_threads)
     options = make_options(
         engine=engine,
         P=P,
@@ -190,11 +189,9 @@ def path(
         l2=grid.l2s[0] if grid.l2s else l2,
         bounds=bounds,
     )
-    ends = time.monotonic() + (np.inf if deadline is None else check_number("deadline", deadline))
 
     def run(grid: _core.Grid) -> list[_core.Solution]:
-        seconds = max(0.0, ends - time.monotonic())
-        return _core.path(design, statement, options, grid, seconds, forward(callback))
+        return _core.path(design, statement, options, grid, left(), forward(callback))
 
     if checkpoint is None:
         return continued(start, grid, run, options.tol)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -236,7 +237,7 @@ def solve(
     >>> s.x.tolist(), s.status
     ([2.0, -1.0, 0.0], 'converged')
     """
-    n_threads = check_threads(n_threads)
+    left, n_threads = until(deadline), check_threads(n_threads)
     options = make_options(
         engine=engine,
         P=P,
@@ -263,9 +264,14 @@ def solve(
         bounds=bounds,
     )
     start = None if x0 is None else check_vector("x0", x0, design.cols)
-    seconds = np.inf if deadline is None else check_number("deadline", deadline)
-    s = _core.solve(design, statement, options, start, seconds, forward(callback))
+    s = _core.solve(design, statement, options, start, left(), forward(callback))
     return solution(s, options.tol, trace, screened=_screened(s))
+
+
+def until(deadline: Any) -> Callable[[], float]:
+    """What is left of a deadline, which counts from now: what converts A has its share of it."""
+    end = np.inf if deadline is None else perf_counter() + check_number("deadline", deadline)
+    return lambda: max(0.0, end - perf_counter())
 
 
 def forward(callback: Callable[[dict[str, Any]], Any] | None) -> Callable[[Any], bool] | None:
