@@ -35,7 +35,7 @@ nb::dict read(const svmlight::Text& text, const svmlight::Options& options) {
   Watch watch(signalled, std::numeric_limits<double>::infinity());
   svmlight::Table<T> table;
   {
-    nb::gil_scoped_release nogil;
+    WithoutGil nogil;
     table = svmlight::read<T>(text, options, watch);
   }
   raise_if_interrupted(watch);

@@ -133,9 +133,9 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
     hi.push_back(p.hi);
   }
   const nb::object answer =
-      propose(owned(model.which), owned(model.x), owned(model.inv_scale), own(lam), own(lo),
-              own(hi), model.penalties.front().l2, copied(model.g, n), copied(model.h, n),
-              model.intercept, model.gap);
+      call(propose, owned(model.which), owned(model.x), owned(model.inv_scale), own(lam), own(lo),
+           own(hi), model.penalties.front().l2, copied(model.g, n), copied(model.h, n),
+           model.intercept, model.gap);
   Proposal found{std::vector<double>(model.which.size()),
                  std::vector<double>(static_cast<std::size_t>(n))};
   take(answer[0], static_cast<std::int64_t>(found.goal.size()), found.goal.data());
@@ -150,21 +150,21 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
               nb::callable survey, nb::callable columns, std::optional<Far> far) {
   Answers<C> ask;
   ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     const nb::object chosen = which.empty() ? nb::none() : owned(which);
-    take(scan(copied(v, n), chosen), which.empty() ? d : static_cast<std::int64_t>(which.size()),
-         out);
+    take(call(scan, copied(v, n), chosen),
+         which.empty() ? d : static_cast<std::int64_t>(which.size()), out);
   };
   ask.survey = [=](const double* w, const double* v, double* sums, double* squares, double* dots) {
-    nb::gil_scoped_acquire gil;
-    const nb::object found = survey(copied(w, n), copied(v, n));
+    WithGil gil;
+    const nb::object found = call(survey, copied(w, n), copied(v, n));
     take(found[0], d, sums);
     take(found[1], d, squares);
     take(found[2], d, dots);
   };
   ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
-    nb::gil_scoped_acquire gil;
-    const nb::object answer = columns(owned(which));
+    WithGil gil;
+    const nb::object answer = call(columns, owned(which));
     if constexpr (C::dense)
       visit_dense<typename C::Value>(answer, which.size(), n, visit);
     else
@@ -176,13 +176,13 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
     ask.most = most;
     ask.add = [n, add = add](std::span<const Column> which, std::span<const double> steps,
                              double* z) {
-      nb::gil_scoped_acquire gil;
+      WithGil gil;
       std::vector<double> sum(static_cast<std::size_t>(n));
-      take(add(owned(which), owned(steps)), n, sum.data());
+      take(call(add, owned(which), owned(steps)), n, sum.data());
       std::transform(sum.begin(), sum.end(), z, z, std::plus<>());
     };
     ask.propose = [n, propose = propose](const FarModel& model) {
-      nb::gil_scoped_acquire gil;
+      WithGil gil;
       return proposed(model, n, propose);
     };
   }
@@ -193,9 +193,10 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
 template <class Body>
 auto guarded(Watch& watch, Body&& body) {
   try {
-    nb::gil_scoped_release nogil;
-    auto result = body();
-    nb::gil_scoped_acquire gil;
+    auto result = [&] {
+      WithoutGil nogil;
+      return body();
+    }();
     raise_if_interrupted(watch);
     return result;
   } catch (const Overflow&) {
@@ -252,7 +253,7 @@ nb::tuple survey(Design& design, std::optional<Doubles> w, Doubles v, int thread
 
 template <class T>
 std::uint64_t checksum(Vector<T> numbers, std::int64_t first) {
-  nb::gil_scoped_release nogil;
+  WithoutGil nogil;
   return disk::checksum(numbers.data(), static_cast<std::int64_t>(numbers.size()), first);
 }
 
@@ -261,7 +262,7 @@ nb::tuple structure(Vector<Index> starts, Vector<Index> indices, std::int64_t wi
   Watch watch(signalled, infinity);
   Structure s;
   {
-    nb::gil_scoped_release nogil;
+    WithoutGil nogil;
     s = check_structure(starts.data(), static_cast<std::int64_t>(starts.size()) - 1, indices.data(),
                         static_cast<std::int64_t>(indices.size()), width, threads, watch);
   }
@@ -276,7 +277,7 @@ nb::tuple transpose(Vector<Index> starts, Vector<Index> columns, Vector<T> value
   Watch watch(signalled, infinity);
   CompressedColumns<T, Index> out;
   {
-    nb::gil_scoped_release nogil;
+    WithoutGil nogil;
     out = csr_to_csc(values.data(), columns.data(), starts.data(), n, d, threads, watch);
   }
   raise_if_interrupted(watch);
@@ -291,7 +292,7 @@ nb::object fortran(Matrix<T> a, int threads) {
   Watch watch(signalled, infinity);
   std::unique_ptr<T[]> out;
   {
-    nb::gil_scoped_release nogil;
+    WithoutGil nogil;
     out = to_fortran(a.data(), n, d, a.stride(0), threads, watch);
   }
   raise_if_interrupted(watch);
@@ -342,9 +343,9 @@ auto watched(double deadline, std::optional<nb::callable> callback, Body&& body)
   Callback forward;
   if (callback)
     forward = [&](const TraceRow& row) {
-      nb::gil_scoped_acquire gil;
+      WithGil gil;
       try {
-        return nb::cast<bool>(nb::bool_((*callback)(row)));
+        return nb::cast<bool>(call(*callback, nb::cast(row)));
       } catch (nb::python_error& e) {
         failed.emplace(std::move(e));
         return true;
@@ -376,6 +377,7 @@ extern "C" __attribute__((visibility("default"))) void shotgun_set_num_threads(i
 }
 
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // what a daemon thread still holds at the end is no leak
   nb::class_<Design>(m, "Design").def_ro("rows", &Design::rows).def_ro("cols", &Design::cols);
   bind_matrices<double>(m);
   bind_matrices<float>(m);

@@ -1,12 +1,18 @@
-// What the files of the bindings share: arrays handed over to and by Python, and Ctrl-C.
+// What the files of the bindings share: arrays handed over to and by Python, the GIL, and Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
+
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
 
 #include "loop/solve.hpp"
 
@@ -42,10 +48,60 @@ nb::object own(const std::vector<T, Allocator>& values) {
   return own(std::move(copy), values.size());
 }
 
+// Runs `python`, which waits for the GIL. When Python ends meanwhile, a daemon thread never gets
+// it: before Python 3.14 its stack is unwound instead, which destructors do not survive. Such a
+// thread sleeps here until the process is gone, as it does in later ones.
+template <class Body>
+auto or_sleep(Body&& python) {
+#if defined(__GLIBCXX__)
+  try {
+    return python();
+  } catch (abi::__forced_unwind&) {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+#else
+  return python();
+#endif
+}
+
+class WithoutGil {
+ public:
+  WithoutGil() = default;
+  ~WithoutGil() {
+    or_sleep([&] { PyEval_RestoreThread(state_); });
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_ = PyEval_SaveThread();
+};
+
+class WithGil {
+ public:
+  WithGil() = default;
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_ = or_sleep(PyGILState_Ensure);
+};
+
+// What Python code answers. No other C++ may lie between it and or_sleep.
+template <class... Arguments>
+nb::object call(const nb::callable& python, const Arguments&... arguments) {
+  PyObject* given[] = {arguments.ptr()...};
+  PyObject* answer = or_sleep(
+      [&] { return PyObject_Vectorcall(python.ptr(), given, sizeof...(arguments), nullptr); });
+  if (!answer) throw nb::python_error();
+  return nb::steal(answer);
+}
+
 // Ctrl-C: asks Python, at most every few hundredths of a second, whether a signal has come.
 inline bool signalled() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
+  WithGil gil;
+  return or_sleep(PyErr_CheckSignals) != 0;
 }
 
 inline void raise_if_interrupted(const Watch& watch) {

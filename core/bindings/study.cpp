@@ -34,7 +34,7 @@ template <class Method>
 void run(Method& method, Design& rows, Doubles y, std::int64_t steps) {
   Watch watch(signalled, infinity);
   {
-    nb::gil_scoped_release nogil;
+    WithoutGil nogil;
     with_columns(rows, [&](const auto& R) { method.run(R, view(y), steps, watch); });
   }
   raise_if_interrupted(watch);
@@ -51,7 +51,7 @@ nb::class_<Method> bind_method(nb::module_& m, const char* name) {
 
 Cost epoch(Design& design, Doubles y, double lam, Write write, bool random, int threads,
            std::uint64_t seed) {
-  nb::gil_scoped_release nogil;
+  WithoutGil nogil;
   return with_columns(design, [&](const auto& A) {
     return MemoryWall(A, view(y), lam).epoch({write, random}, threads, seed);
   });
@@ -87,10 +87,9 @@ void bind_study(nb::module_& m) {
   m.def("memory_wall_epoch", &epoch, nb::arg("design"), nb::arg("y"), nb::arg("lam"),
         nb::arg("write"), nb::arg("random"), nb::arg("threads"), nb::arg("seed"));
   m.def("read_speed", &read_speed, nb::arg("bytes"), nb::arg("threads"),
-        nb::call_guard<nb::gil_scoped_release>());
-  m.def("arithmetic_speed", &arithmetic_speed, nb::arg("threads"),
-        nb::call_guard<nb::gil_scoped_release>());
-  m.def("latency", &latency, nb::arg("bytes"), nb::call_guard<nb::gil_scoped_release>());
+        nb::call_guard<WithoutGil>());
+  m.def("arithmetic_speed", &arithmetic_speed, nb::arg("threads"), nb::call_guard<WithoutGil>());
+  m.def("latency", &latency, nb::arg("bytes"), nb::call_guard<WithoutGil>());
 }
 
 }  // namespace shotgun

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -45,7 +46,8 @@ class Pool {
     int threads = 0;
   };
 
-  // The number of threads that can really be had: a system that refuses more is not an error.
+  // The number of threads that can really be had: a system that refuses more, or has no memory for
+  // them, is not an error.
   int grow(int threads) {
     try {
       while (workers_ < threads - 1) {
@@ -54,6 +56,7 @@ class Pool {
         ++workers_;
       }
     } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
     }
     return std::min(threads, workers_ + 1);
   }
@@ -76,8 +79,11 @@ class Pool {
     try {
       (*body_)({thread, call_.load(std::memory_order_relaxed).threads, *barrier_});
     } catch (...) {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+      }
+      barrier_->shatter();  // after the reason is kept, which those who find it broken must not be
     }
   }
 

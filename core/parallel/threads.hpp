@@ -30,9 +30,12 @@ class Backoff {
 
 // All T threads of a region meet here. A phase counter instead of a flag lets it be used again at
 // once. `arrived` is read-modify-written with acq_rel, so what each thread wrote before is visible
-// to all after.
+// to all after. A thread that fails will never arrive: it breaks the barrier, and whoever waits
+// there, or comes later, throws Broken.
 class Barrier {
  public:
+  struct Broken {};
+
   explicit Barrier(int threads) : threads_(threads) {}
   void wait() {
     if (threads_ == 1) return;
@@ -43,11 +46,16 @@ class Barrier {
       return;
     }
     Backoff backoff;
-    while (phase_.load(std::memory_order_acquire) == phase) backoff.pause();
+    while (phase_.load(std::memory_order_acquire) == phase) {
+      if (broken_.load(std::memory_order_acquire)) throw Broken();
+      backoff.pause();
+    }
   }
+  void shatter() { broken_.store(true, std::memory_order_release); }
 
  private:
   const int threads_;
+  std::atomic<bool> broken_{false};
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<unsigned> phase_{0};
 };
@@ -72,10 +80,9 @@ struct Team {
 };
 
 // Calls body(team) on `threads` threads, the caller being thread 0, waits for all, and returns how
-// many there were. When the pool
-// is busy (another Python thread's fit, or a region inside a region) the caller runs alone: no
-// result depends on the number of threads, so only time is lost. The first exception thrown by a
-// thread is rethrown here; a body that uses the barrier must not throw.
+// many there were. When the pool is busy (another Python thread's fit, or a region inside a region)
+// the caller runs alone: no result depends on the number of threads, so only time is lost. The
+// first exception thrown by a thread is rethrown here, once all have left the region.
 int run_region(int threads, const std::function<void(Team)>& body);
 
 // How many threads a fit uses unless told: what threadpoolctl set, else OMP_NUM_THREADS, else the
