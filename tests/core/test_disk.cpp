@@ -82,14 +82,15 @@ void overwrite(const std::string& path, std::int64_t where, const void* bytes,
 }  // namespace
 
 TEST_CASE("columns on disk have the bits of those in memory") {
-  const auto A = random_matrix<double>(400, 300, 0.2, 21);
+  const auto A = random_matrix<double>(1500, 300, 0.6, 21);  // enough for two threads
   const Doubles v = random_vector(A.n, 22);
   const Stored stored(A, {0, 1, 130, 299});
   const auto on_disk = stored.open();
   CscSource<double, std::int32_t> in_memory(A.values().data(), A.rows.data(), A.starts.data(), A.n,
                                             A.d);
   CHECK(survey(*on_disk, v) == survey(in_memory, v));
-  const std::vector<Column> some{299, 0, 131, 129, 128, 5};
+  std::vector<Column> some{299, 0, 131, 129, 128, 5};
+  for (Column j = 0; j < 300; ++j) some.push_back(j);
   Watch watch(nullptr, infinity);
   auto answers = [&](auto& source) {
     Doubles out(some.size());
@@ -104,6 +105,7 @@ TEST_CASE("columns on disk have the bits of those in memory") {
     return out;
   };
   CHECK(answers(*on_disk) == answers(in_memory));
+  CHECK(watch.most_threads() == 2);
 }
 
 TEST_CASE("a tile that has changed since it was written is found out, and named") {

@@ -92,6 +92,26 @@ TEST_CASE("the first exception reaches the caller and the pool survives it") {
   CHECK(ran == 4);
 }
 
+TEST_CASE("a thread that fails leaves nobody waiting at the barrier") {
+  for (int guilty : {0, 1, 3})
+    for (int round : {0, 1, 7})
+      CHECK_THROWS_AS(run_region(4,
+                                 [&](Team team) {
+                                   for (int r = 0; r < 10; ++r) {
+                                     if (team.thread == guilty && r == round)
+                                       throw std::runtime_error("no");
+                                     team.barrier.wait();
+                                   }
+                                 }),
+                      std::runtime_error);
+  std::atomic<int> ran{0};
+  run_region(4, [&](Team team) {
+    team.barrier.wait();
+    ++ran;
+  });
+  CHECK(ran == 4);
+}
+
 TEST_CASE("a sum over rows has the same bits for any number of threads") {
   for (std::int64_t rows : {1, 1023, 1024, 1025, 100'003}) {
     const Doubles v = random_vector(rows, 21);
