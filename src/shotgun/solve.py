@@ -216,7 +216,8 @@ def solve(
     max_epochs : int
         An epoch is one update of every feature in the working set; those on fewer samples count.
     deadline : float, optional
-        Seconds after which the best point so far is returned with status "deadline".
+        Seconds, from the call on, after which the best point so far is returned with status
+        "deadline". What was begun is ended first: a scan of A at most.
     seed : int
         Of the random order.
     trace : bool
