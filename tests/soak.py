@@ -196,8 +196,10 @@ class Soak:
 
 
 def resident() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return float(pages * os.sysconf("SC_PAGE_SIZE"))
+    """Bytes in memory that are no file's: those come and go with what others do."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    [line] = (line for line in status if line.startswith("RssAnon:"))
+    return 1024.0 * int(line.split()[1])
 
 
 def growth(sizes: list[float]) -> float:
