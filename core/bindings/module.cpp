@@ -134,8 +134,8 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
   }
   const nb::object answer =
       call(propose, owned(model.which), owned(model.x), owned(model.inv_scale), own(lam), own(lo),
-           own(hi), model.penalties.front().l2, copied(model.g, n), copied(model.h, n),
-           model.intercept, model.gap);
+           own(hi), nb::cast(model.penalties.front().l2), copied(model.g, n), copied(model.h, n),
+           nb::cast(model.intercept), nb::cast(model.gap));
   Proposal found{std::vector<double>(model.which.size()),
                  std::vector<double>(static_cast<std::size_t>(n))};
   take(answer[0], static_cast<std::int64_t>(found.goal.size()), found.goal.data());
