@@ -362,7 +362,7 @@ def test_pickles_are_never_read(save, tmp_path):
     assert "pickles" in complaint(save("a.pkl", pickle.dumps([1])))
     complaint(save("a.npz", pickle.dumps([1])))
     np.savez(tmp_path / "b.npz", A=np.ones((1, 1)), y=np.array([object()]))
-    assert "allow_pickle=False" in complaint(tmp_path / "b.npz")
+    assert "pickles" in complaint(tmp_path / "b.npz")
 
 
 # Names, options, atomic files

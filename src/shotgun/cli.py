@@ -35,6 +35,7 @@ from shotgun.options import (
     LamRatio,
     Loss,
     LossName,
+    MaxBytes,
     Memory,
     ModelFile,
     MostFeatures,
@@ -121,7 +122,13 @@ def one_line_errors() -> Iterator[None]:
 
 def say(kind: str, message: Any) -> None:
     """One line on standard error."""
-    print(f"shotgun: {kind}: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+    line = f"shotgun: {kind}: {' '.join(str(message).split())}"
+    print(visible(line), file=sys.stderr, flush=True)
+
+
+def visible(text: str) -> str:
+    """What a terminal may be sent: names come from strangers, and might steer it."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
 @verb
@@ -142,6 +149,7 @@ def fit(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     loss: LossName = Loss.squared,
     lam: Lam = None,
     lam_ratio: LamRatio = None,
@@ -173,6 +181,7 @@ def path(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     loss: LossName = Loss.squared,
     n_lams: LamCount = 100,
     eps: Eps = 1e-3,
@@ -202,6 +211,7 @@ def cv(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     loss: LossName = Loss.squared,
     folds: Folds = 5,
     select: Select = Selection.min,
@@ -233,6 +243,7 @@ def predict(
     format: Format = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     proba: Proba = False,
     output: Predictions = "-",
     json: Json = False,
@@ -252,6 +263,7 @@ def inspect(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     loss: LossName = Loss.squared,
     no_intercept: NoIntercept = False,
     threads: Threads = None,
@@ -273,6 +285,7 @@ def convert(
     weights: Weights = None,
     offset: Offset = None,
     impute: Imputed = None,
+    max_bytes: MaxBytes = None,
     memory: Memory = 2.0,
     threads: Threads = None,
 ) -> None:

@@ -1,13 +1,50 @@
-"""Files that may be compressed: .gz, .xz, .bz2, .zst."""
+"""Files that may be compressed: .gz, .xz, .bz2, .zst; and how much a file may become in memory."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any
 
 CHUNK = 1 << 20  # bytes that are read at a time
+_PIECE = 1 << 10  # and handed to zstandard, which makes up to 32768 times as many of them at once
+_LEAST, _RATIO = 1 << 28, 100
+
+
+def most_bytes(size: int, given: int | None) -> int:
+    """How many bytes a file of that size may become: as given, or the more of 256 MB and 100 times
+    its size. A few bytes can claim, or unpack to, more than any memory."""
+    return max(_LEAST, _RATIO * size) if given is None else given
+
+
+def too_large(size: int, most: int) -> ValueError:
+    """The error for a file that becomes more."""
+    return ValueError(
+        f"becomes {size} bytes or more; max_bytes, which allows {most}, may be raised"
+    )
+
+
+class _Limited(RawIOBase):
+    """Refuses to go on where more comes out of a file than may."""
+
+    def __init__(self, file: Any, most: int) -> None:
+        self._file, self._most, self._count = file, most, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size: int = self._file.readinto(buffer)
+        self._count += size
+        if self._count > self._most:
+            raise too_large(self._count, self._most)
+        return size
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Zstandard(RawIOBase):
@@ -27,7 +64,7 @@ class _Zstandard(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            packed = self._packed or self._file.read(CHUNK)
+            packed = self._packed or self._file.read(_PIECE)
             if not packed:
                 if self._begun and not self._frame.eof:
                     raise EOFError("it is cut off")
@@ -80,9 +117,18 @@ OPENERS: dict[str, Callable[[str, str], Any]] = {
 }
 
 
-def open_file(path: str, mode: str, compressed_as: str | None = None) -> Any:
-    """The file's bytes, decompressed as its suffix tells (or that of `compressed_as`)."""
-    return OPENERS.get(Path(compressed_as or path).suffix.lower(), open)(path, mode)
+def open_packed(path: str, max_bytes: int | None = None) -> Any:
+    """The file's bytes, decompressed as its suffix tells, and not too many of them."""
+    opener = OPENERS.get(Path(path).suffix.lower())
+    if opener is None:
+        return open(path, "rb")
+    most = most_bytes(os.stat(path).st_size, max_bytes)
+    return BufferedReader(_Limited(opener(path, "rb"), most), CHUNK)
+
+
+def create_packed(path: str, compressed_as: str) -> Any:
+    """A new file, compressed as that suffix tells."""
+    return OPENERS.get(Path(compressed_as).suffix.lower(), open)(path, "wb")
 
 
 def needs(package: str, what: str) -> ImportError:

@@ -37,7 +37,7 @@ import shotgun._core as _core
 from shotgun import disk, io
 from shotgun.blocks import Model, Partition, Weights, step
 from shotgun.model import fingerprint
-from shotgun.problem import Columns, Elsewhere, _float_dtype, check_number, check_vector
+from shotgun.problem import Columns, Elsewhere, _float_dtype, check_number, check_vector, sound
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -474,7 +474,7 @@ def _by_columns(A: Any) -> Any:
         if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
             return _core.fortran(A, 1).reshape(A.shape, order="F")
         return np.asfortranarray(A)
-    A = sp.csc_array(A, dtype=_float_dtype(A.dtype))
+    A = sp.csc_array(sound(A), dtype=_float_dtype(A.dtype))
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()

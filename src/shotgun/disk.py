@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import Elsewhere, check_count, check_vector
+from shotgun.problem import Elsewhere, check_count, check_vector, sound
 
 Array: TypeAlias = npt.NDArray[Any]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -200,6 +201,10 @@ def open(path: Name) -> Matrix:
     """The matrix in a folder that `write` or `shotgun convert` made."""
     folder = Path(path)
     meta = _meta(folder / "meta.json")
+    for k in range(len(meta["tiles"])):
+        for inside in (folder / "tiles", folder / "tiles" / f"{k:05d}"):
+            if inside.is_symlink():
+                raise ValueError(f"{inside}: a link leads out of the matrix")
     n, d = meta["shape"]
     tiles = tuple(
         Tile(folder / "tiles" / f"{k:05d}", first, last, tile["nnz"], tile["checksums"])
@@ -236,9 +241,16 @@ def _meta(file: Path) -> dict[str, Any]:
 
 def _loaded(file: Path) -> Any:
     try:
-        return json.loads(file.read_text("utf-8"))
+        return json.loads(_regular(file).read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: not a matrix on disk: {error}") from None
+
+
+def _regular(file: Path) -> Path:
+    """A file that is what it seems: no link to one elsewhere, and nothing that never ends."""
+    if not stat.S_ISREG(file.lstat().st_mode):
+        raise ValueError(f"{file}: neither a link nor anything else but a plain file is read")
+    return file
 
 
 def _check_meta(meta: dict[str, Any]) -> None:
@@ -275,7 +287,7 @@ def _mapped(file: str, dtype: npt.DTypeLike, size: int) -> Array:
 
 def _offset(file: str, dtype: npt.DTypeLike, size: int) -> int:
     """Where the numbers begin, after numpy's header."""
-    with Path(file).open("rb") as opened:
+    with _regular(Path(file)).open("rb") as opened:
         try:
             version = np.lib.format.read_magic(opened)
             header = np.lib.format.read_array_header_1_0(opened) if version == (1, 0) else None
@@ -315,7 +327,7 @@ def write(
 
     It appears whole or not at all.
     """
-    A = sp.csc_array(A)
+    A = sp.csc_array(sound(A))
     for size in A.shape:
         check_count("A.shape", size, most=_MOST)
     if A.dtype.kind not in "fiub":

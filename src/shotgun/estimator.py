@@ -33,7 +33,7 @@ from shotgun.inspection import Inspection
 from shotgun.model import Persistent, fingerprint
 from shotgun.parallelism import of_fit
 from shotgun.path import Path, path
-from shotgun.problem import Elsewhere, Vector, check_vector, on_cluster, settled
+from shotgun.problem import Elsewhere, Vector, check_vector, on_cluster, settled, sound
 from shotgun.progress import Progress, Row
 from shotgun.solve import ENGINES, Solution, solve
 
@@ -141,7 +141,7 @@ class SparseLinearModel(
         self, X: Any, y: Any, sample_weight: Any, reset: bool = True
     ) -> tuple[Any, Array, Vector | None]:
         """X, y and the weights, checked; without `reset` against the fitted model."""
-        X = settled(X)
+        X = sound(settled(X), "X")
         if isinstance(X, Elsewhere):
             validate_data(self, X, reset=reset, skip_check_array=True)
             _, y = check_X_y(np.zeros((X.shape[0], 1)), np.asarray(y), **self._target)
@@ -310,6 +310,7 @@ class SparseLinearModel(
         if isinstance(X, Elsewhere):
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
+            X = sound(X, "X")
             X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         if offset is not None:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shotgun.estimator import FLOATS, Array, SparseLinearModel, threads
 from shotgun.inspection import PathProblem, names_of, optional
 from shotgun.linear import Lasso
-from shotgun.problem import Vector, check_number, check_threads
+from shotgun.problem import Vector, check_number, check_threads, sound
 from shotgun.solve import solve
 
 T = TypeVar("T")
@@ -318,7 +318,7 @@ class DebiasedLasso(BaseEstimator):  # type: ignore[misc]
         """
         X, y = validate_data(
             self,
-            X,
+            sound(X, "X"),
             y,
             accept_sparse=("csc", "csr"),
             dtype=FLOATS,

@@ -12,12 +12,14 @@ mtx      .mtx (Matrix Market)                         a column by position; a fi
 disk     a folder (see :mod:`shotgun.disk`)           its own
 ======== ============================================ ==========================================
 
-Text may be compressed: .gz, .xz, .bz2, .zst. Pickles are never read.
+Text may be compressed: .gz, .xz, .bz2, .zst. Pickles are never read. A file that claims to be, or
+unpacks to, more than 256 MB and 100 times its size is refused unless `max_bytes` allows it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import stat
 import sys
@@ -31,7 +33,14 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 import shotgun._core as _core
-from shotgun.compressed import CHUNK, OPENERS, open_file
+from shotgun.compressed import (
+    CHUNK,
+    OPENERS,
+    create_packed,
+    most_bytes,
+    open_packed,
+    too_large,
+)
 from shotgun.problem import (
     Columns,
     Elsewhere,
@@ -39,6 +48,7 @@ from shotgun.problem import (
     check_count,
     check_threads,
     is_sparse,
+    sound,
 )
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -94,6 +104,7 @@ class Source:
     zero_based: bool | None
     dtype: np.dtype[Any]
     n_threads: int
+    max_bytes: int | None = None
     notes: list[str] = field(default_factory=list)  # what the user should know
 
     @property
@@ -111,7 +122,7 @@ class Source:
         """The bytes, decompressed."""
         if self.path == "-":
             return contextlib.nullcontext(sys.stdin.buffer)
-        file: IO[bytes] = open_file(self.path, "rb")
+        file: IO[bytes] = open_packed(self.path, self.max_bytes)
         return file
 
     def load(self) -> bytearray:
@@ -125,6 +136,12 @@ class Source:
     def seekable(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """The bytes, which can be read at any position."""
         return BytesIO(self.load()) if self.path == "-" else open(self.path, "rb")
+
+    def check_claim(self, claimed: int, size: int) -> None:
+        """Before anything is allocated for them: may a file of that size become so many bytes?"""
+        most = most_bytes(size, self.max_bytes)
+        if claimed > most:
+            raise too_large(claimed, most)
 
     @contextlib.contextmanager
     def blamed(self, what: str = "") -> Iterator[None]:
@@ -161,6 +178,7 @@ def read(
     zero_based: bool | None = None,
     dtype: Any = np.float64,
     n_threads: int | None = None,
+    max_bytes: int | None = None,
     light: bool = False,
 ) -> Data:
     """Read A, and y if it is there, from a file.
@@ -188,6 +206,9 @@ def read(
         Of A.
     n_threads : int, optional
         For svmlight.
+    max_bytes : int, optional
+        What the file may unpack to, or say that it holds; unless given, the more of 256 MB and 100
+        times its size. It is refused beyond that: a few bytes can claim more than any memory.
     light : bool
         Of svmlight: leave A as `shotgun.problem.Columns`, which :func:`shotgun.solve` takes, and
         scipy unloaded.
@@ -208,6 +229,7 @@ def read(
         zero_based=zero_based,
         dtype=check_float(dtype),
         n_threads=check_threads(n_threads),
+        max_bytes=None if max_bytes is None else check_count("max_bytes", max_bytes),
     )
     name = format_of(source.path, format)
     for option in ("target", "weights", "offset", "impute", "n_features", "zero_based"):
@@ -228,8 +250,9 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
     """Write A, y and what else there is as svmlight, npz, csv, tsv or parquet.
 
     The file appears whole or not at all. Columns of tables are called as the features are, and `y`,
-    `weights` and `offset`; svmlight, whose indices begin with 1, keeps no names. "-" is the
-    standard output.
+    `weights` and `offset`; svmlight, whose indices begin with 1, keeps no names. In csv and tsv a
+    name or text that a spreadsheet would compute (=, +, -, @ and no number) gets an apostrophe
+    before it. "-" is the standard output.
     """
     target = os.fspath(path)
     name = format_of(target, format)
@@ -244,7 +267,7 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
         return
     part = f"{target}.{os.getpid()}.part"
     try:
-        with open_file(part, "wb", compressed_as=target) as file:
+        with create_packed(part, compressed_as=target) as file:
             write_to(file, data)
         os.replace(part, target)
     finally:
@@ -280,6 +303,19 @@ def check_float(dtype: Any) -> np.dtype[Any]:
     return checked
 
 
+def harmless(text: str) -> str:
+    """As a cell that no spreadsheet computes: a formula behind an apostrophe."""
+    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) and not is_number(text) else text
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 # svmlight
 
 
@@ -313,7 +349,7 @@ def _write_svmlight(file: IO[bytes], data: Data) -> None:
         raise ValueError("svmlight needs a target of numbers")
     if data.offset is not None:
         raise ValueError("svmlight has no place for an offset")
-    A = csr_array(data.A)
+    A = csr_array(sound(data.A))
     A.sum_duplicates()
     labels = list(map(_plain, data.y.tolist()))
     if data.weights is not None:
@@ -337,6 +373,7 @@ def _read_npz(source: Source) -> Data:
     from scipy.sparse import csc_array, load_npz
 
     with source.seekable() as file, source.blamed():
+        _check_archive(source, file)
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("holds one array, not an archive of them")
@@ -352,15 +389,46 @@ def _read_npz(source: Source) -> Data:
             A = arrays.get("A", arrays.get("X"))
             if A is None or A.ndim != 2:
                 raise ValueError("holds neither a matrix A or X nor a sparse matrix")
-        A, vectors = _vectors(source, A, arrays)
+        A, vectors = _vectors(source, sound(A), arrays)
         names = arrays.get("feature_names")
         return Data(A, **vectors, feature_names=None if names is None else names.tolist())
+
+
+def _check_archive(source: Source, file: IO[bytes]) -> None:
+    """Before anything is allocated: the arrays of an archive are as large as they say."""
+    import zipfile
+
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if not zipfile.is_zipfile(file):  # numpy will say what it is instead
+        file.seek(0)
+        return
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        source.check_claim(sum(entry.file_size for entry in entries), size)
+        for entry in entries:
+            with archive.open(entry) as array:
+                if entry.file_size != sum(_npy_sizes(array)):
+                    raise ValueError(f"{entry.filename}: not of the size that it claims")
+    file.seek(0)
+
+
+def _npy_sizes(file: IO[bytes]) -> tuple[int, int]:
+    """The bytes of the header of an array, and of what follows."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError("an array of a version that is not read here")
+    of_version = (np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0)
+    shape, _, dtype = of_version[version[0] - 1](file)
+    if dtype.hasobject:
+        raise ValueError("pickles are not read: they may run any code")
+    return file.tell(), math.prod(shape) * dtype.itemsize
 
 
 def _write_npz(file: IO[bytes], data: Data) -> None:
     arrays: dict[str, Any] = {}
     if is_sparse(data.A):
-        A = data.A.tocsc()
+        A = sound(data.A).tocsc()
         arrays |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
     else:
         arrays["A"] = data.A
@@ -380,9 +448,22 @@ def _read_mtx(source: Source) -> Data:
 
     content = BytesIO(source.load())
     with source.blamed():
-        A = mmread(content)
-        A, vectors = _vectors(source, A, {})
+        _check_mtx(content)
+        A, vectors = _vectors(source, sound(mmread(content)), {})
         return Data(A, **vectors)
+
+
+def _check_mtx(content: BytesIO) -> None:
+    """Before anything is allocated: as many entries as it announces can be there."""
+    from scipy.io import mminfo
+
+    rows, columns, entries, kind, _, symmetry = mminfo(content)
+    stored = entries if symmetry == "general" else entries // 2 - max(rows, columns)
+    least = 2 if kind == "array" else 4  # bytes of an entry and what separates it from the next
+    size = content.seek(0, os.SEEK_END)
+    if stored * least > size + 1:
+        raise ValueError(f"announces {entries} entries, which {size} bytes cannot hold")
+    content.seek(0)
 
 
 def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -421,12 +502,14 @@ def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | No
 
 def _read_vector(path: str) -> Any:
     """One number a line, an array of numpy, or a Matrix Market vector."""
-    if path.endswith(".npy"):
-        return np.load(path, allow_pickle=False).ravel()
+    if path.endswith(".npy"):  # mapped: one that claims more than there is, is refused
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)).ravel()
     if path.endswith(".mtx"):
         from scipy.io import mmread
 
-        values = mmread(path)
+        content = BytesIO(Path(path).read_bytes())
+        _check_mtx(content)
+        values = mmread(content)
         return (values.toarray() if is_sparse(values) else values).ravel()
     return np.loadtxt(path, ndmin=1, dtype=np.float64)
 

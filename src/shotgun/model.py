@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shotgun import tensors
+from shotgun.compressed import most_bytes, too_large
 from shotgun.inspection import joint, names_of
 from shotgun.problem import Elsewhere, is_sparse
 from shotgun.tensors import Array, ModelError, Record, Tensors
@@ -72,8 +73,15 @@ class Persistent:
         return json.dumps(describe(self), indent=indent)
 
 
-def load(path: Any) -> Any:
+def load(path: Any, *, max_bytes: int | None = None) -> Any:
     """Read a model that :meth:`save` has written; "-" is the standard input.
+
+    Parameters
+    ----------
+    path : str or path
+    max_bytes : int, optional
+        What the weights may take, zeros included; unless given, the more of 256 MB and 100 times
+        the file's size. A few bytes can claim more features than any memory holds.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def load(path: Any) -> Any:
         ValueError, and names the file. No file makes this run code.
     """
     name = "<stdin>" if path == "-" else str(path)
-    return decode(tensors.read(path), name)
+    return decode(tensors.read(path), name, max_bytes)
 
 
 def fingerprint(A: Any, *vectors: Any, most: int | None = _SAMPLE) -> Record:
@@ -222,19 +230,19 @@ def _labels(name: str, labels: Array, kept: Tensors) -> Record:
 # Reading
 
 
-def decode(content: bytes, name: str) -> Any:
-    """The model of a file's bytes; `name` is the file's, for errors."""
+def decode(content: bytes, name: str, max_bytes: int | None = None) -> Any:
+    """The model of a file's bytes; `name` is the file's, for errors; `max_bytes` as of `load`."""
     record, kept = tensors.unpack(content, name)
     if record.get("kind") != "model":
         what = record.get("kind")
         raise ModelError(f"{name}: holds no fitted model but {what!r:.40}")
     try:
-        return _model(record, kept)
+        return _model(record, kept, most_bytes(len(content), max_bytes))
     except (ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ModelError(f"{name}: {error}") from error
 
 
-def _model(record: Record, kept: Tensors) -> Any:
+def _model(record: Record, kept: Tensors, most: int) -> Any:
     import importlib
 
     kind = _field(record, "estimator", str)
@@ -245,13 +253,13 @@ def _model(record: Record, kept: Tensors) -> Any:
     known = estimator._get_param_names()
     model = estimator(**{name: _value(given[name], kept) for name in known if name in given})
     model._validate_params()
-    _place(model, record, kept)
+    _place(model, record, kept, most)
     _certify(model, _field(record, "certificate", dict), kept)
     model.data_ = _data(record)
     return model
 
 
-def _place(model: Any, record: Record, kept: Tensors) -> None:
+def _place(model: Any, record: Record, kept: Tensors, most: int) -> None:
     """The weights, and what has to fit them."""
     from sklearn.base import is_classifier
 
@@ -262,6 +270,8 @@ def _place(model: Any, record: Record, kept: Tensors) -> None:
     size = math.prod(shape)
     if size > _MOST_WEIGHTS:
         raise ValueError(f"coef of shape {shape!r:.40} has too many weights")
+    if about.get("sparse") is not True and 8 * size > most:
+        raise too_large(8 * size, most)
     indices, values = _tensor(kept, "coef.indices", "i"), _tensor(kept, "coef.values", "f")
     if indices.ndim != 1 or indices.shape != values.shape or not np.isfinite(values).all():
         raise ValueError("coef must have one finite weight for each index")

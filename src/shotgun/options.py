@@ -64,6 +64,16 @@ Imputed = Annotated[
         show_default="refuse them",
     ),
 ]
+MaxBytes = Annotated[
+    int | None,
+    data(
+        "--max-bytes",
+        metavar="N",
+        min=1,
+        help="What DATA may unpack to.",
+        show_default="256 MB, or 100 times the file",
+    ),
+]
 LossName = Annotated[
     Loss,
     fit(

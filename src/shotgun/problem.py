@@ -153,43 +153,77 @@ def _dense_design(A: Any, n_threads: int) -> _core.Design:
 
 
 def _sparse_design(A: Any, n_threads: int) -> _core.Design:
-    if A.format not in ("csc", "csr"):
-        A = A.tocsc()
     _check_shape(A.shape)
+    A = _compressed(A, "A")
     n, d = A.shape
-    rows_first = A.format == "csr"
-    lines, width = (n, d) if rows_first else (d, n)
     dtype = _float_dtype(A.data.dtype)
-    indptr, indices = _index_arrays(A, lines)
+    indptr, indices, canonical = _structure(A, "A", n_threads)
     data = np.ascontiguousarray(A.data, dtype=dtype)
-    if len(data) != len(indices):
-        raise ValueError(f"A has {len(data)} data entries but {len(indices)} indices")
-    problem, canonical = _core.structure(indptr, indices, width, n_threads)
-    if problem:
-        raise ValueError(f"A is not a valid {A.format.upper()} matrix: {problem}")
     if not canonical:  # unsorted or duplicate entries: on a copy, A is never written to
         import scipy.sparse as sp
 
-        kind = sp.csr_matrix if rows_first else sp.csc_matrix
+        kind = sp.csr_matrix if A.format == "csr" else sp.csc_matrix
         tidy = kind((data.copy(), indices.copy(), indptr.copy()), shape=(n, d))
         tidy.sum_duplicates()
-        indptr, indices = _index_arrays(tidy, lines)
+        indptr, indices = _index_arrays(tidy, "A")
         data = tidy.data
-    if rows_first:
+    if A.format == "csr":
         indptr, indices, data = _core.transpose(indptr, indices, data, d, n_threads)
     return _core.csc(indptr, indices, data, n)
 
 
-def _index_arrays(A: Any, lines: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    indptr, indices = np.asarray(A.indptr), np.asarray(A.indices)
+def sound(A: Any, name: str = "A") -> Any:
+    """A, of which every entry is where it may be: scipy's own code computes without a look.
+
+    A sparse matrix becomes CSC or CSR, what else it may be stays as it is.
+    """
+    if is_sparse(A):
+        A = _compressed(A, name)
+        _structure(A, name, check_threads(None))
+    return A
+
+
+def _compressed(A: Any, name: str) -> Any:
+    """A sparse matrix as CSC or CSR; of other kinds it is checked first that entries are inside."""
+    if A.format in ("csc", "csr"):
+        return A
+    kind = f"{name} is not a valid {A.format.upper()} matrix"
+    try:
+        A = A.tocoo()
+        places = list(zip(("row", "column"), A.coords, A.shape, strict=True))
+    except Exception as error:  # of whatever kind scipy raises where parts do not fit together
+        raise ValueError(f"{kind}: {error}") from None
+    for what, where, size in places:
+        if where.size and not 0 <= where.min() <= where.max() < size:
+            raise ValueError(f"{kind}: it has {size} {what}s, and an entry is in none of them")
+    return A.tocsc()
+
+
+def _structure(
+    A: Any, name: str, n_threads: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], bool]:
+    """indptr and indices, which fit A and each other, and whether entries ascend."""
+    lines, width = A.shape if A.format == "csr" else A.shape[::-1]
+    indptr, indices = _index_arrays(A, name)
     if len(indptr) != lines + 1:
-        raise ValueError(f"A.indptr has length {len(indptr)}, not {lines + 1}")
-    wide = np.int64 in (indptr.dtype, indices.dtype)
-    dtype = np.int64 if wide else np.int32
-    return (
-        np.ascontiguousarray(indptr, dtype=dtype),
-        np.ascontiguousarray(indices, dtype=dtype),
-    )
+        raise ValueError(f"{name}.indptr has length {len(indptr)}, not {lines + 1}")
+    if np.shape(A.data) != indices.shape:
+        shape = np.shape(A.data)
+        raise ValueError(f"{name} has data of shape {shape} but {len(indices)} indices")
+    problem, canonical = _core.structure(indptr, indices, width, n_threads)
+    if problem:
+        raise ValueError(f"{name} is not a valid {A.format.upper()} matrix: {problem}")
+    return indptr, indices, canonical
+
+
+def _index_arrays(A: Any, name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    arrays = [np.asarray(A.indptr), np.asarray(A.indices)]
+    for part, array in zip(("indptr", "indices"), arrays, strict=True):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise ValueError(f"{name}.{part} must be a vector of integers, not {array.dtype}")
+    wide = not all(np.can_cast(array.dtype, np.int32) for array in arrays)
+    indptr, indices = (np.ascontiguousarray(a, np.int64 if wide else np.int32) for a in arrays)
+    return indptr, indices
 
 
 def check_vector(name: str, values: Any, size: int, finite: bool = True) -> Vector:

@@ -21,7 +21,7 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun import disk, io
-from shotgun.compressed import open_file
+from shotgun.compressed import open_packed
 from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
@@ -60,7 +60,7 @@ class Run:
         return (self.folder / "y.npy").exists()
 
     def array(self, name: str) -> Any:
-        return np.load(self.folder / f"{name}.npy", mmap_mode="r")
+        return np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
 
 
 def convert(
@@ -71,6 +71,7 @@ def convert(
     format: str | None = None,
     dtype: Any = np.float64,
     zero_based: bool | None = None,
+    max_bytes: int | None = None,
     memory: int = MEMORY,
     n_threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -85,7 +86,7 @@ def convert(
     path : path
         The folder to be made. Beside it, `path`.partial keeps what has been read: after an
         interruption the same call goes on from there.
-    target, format, dtype, zero_based, n_threads
+    target, format, dtype, zero_based, max_bytes, n_threads
         As of :func:`shotgun.io.read`.
     memory : int
         Bytes to be used, about.
@@ -109,7 +110,7 @@ def convert(
     how = {"target": target, "format": name, "dtype": io.check_float(dtype).name}
     statement = job.begin(how | {"zero_based": zero_based})
     for k, source in enumerate(job.sources):
-        for block in job.blocks(k, source, how | {"n_threads": threads}):
+        for block in job.blocks(k, source, how | {"max_bytes": max_bytes, "n_threads": threads}):
             job.lay_aside(k, block)
             if progress is not None:
                 progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
@@ -281,7 +282,7 @@ def svmlight_blocks(
     """Whole lines of text, about `window` bytes at a time, from byte `begin` on."""
     options = _core.SvmlightOptions()
     options.zero_based, options.threads = True, how["n_threads"]
-    with open_file(path, "rb") as file:
+    with open_packed(path, how["max_bytes"]) as file:
         pass_over(file, begin)
         rest, end, last = b"", begin, False
         while not last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from shotgun.compressed import needs
-from shotgun.io import Array, Data, Source
+from shotgun.io import Array, Data, Source, harmless, is_number
+from shotgun.problem import sound
 
 try:
     import pyarrow as pa
@@ -75,9 +77,31 @@ def _load(source: Source, kind: str) -> Any:
     if kind in ("csv", "tsv"):
         return _load_csv(source, "," if kind == "csv" else "\t")
     with source.seekable() as file, source.blamed():
-        if kind == "parquet":
-            return pyarrow.parquet.read_table(file)
-        return pyarrow.feather.read_table(file)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        return (_load_parquet if kind == "parquet" else _load_arrow)(source, file, size)
+
+
+def _load_parquet(source: Source, file: IO[bytes], size: int) -> Any:
+    table = pyarrow.parquet.ParquetFile(file)
+    source.check_claim(8 * table.metadata.num_rows * table.metadata.num_columns, size)
+    return _gathered(source, table.iter_batches(), table.schema_arrow, size)
+
+
+def _load_arrow(source: Source, file: IO[bytes], size: int) -> Any:
+    reader = pa.ipc.open_file(file)
+    batches = (reader.get_batch(k) for k in range(reader.num_record_batches))
+    return _gathered(source, batches, reader.schema, size)
+
+
+def _gathered(source: Source, batches: Iterable[Any], schema: Any, size: int) -> Any:
+    """A part at a time, so that a file that unpacks to far more is noticed."""
+    gathered, unpacked = [], 0
+    for batch in batches:
+        unpacked += batch.nbytes
+        source.check_claim(unpacked, size)
+        gathered.append(batch)
+    return pa.Table.from_batches(gathered, schema)
 
 
 def _load_csv(source: Source, delimiter: str) -> Any:
@@ -95,18 +119,10 @@ def _load_csv(source: Source, delimiter: str) -> Any:
         except pa.ArrowInvalid:  # perhaps only the first block has misled it about a type
             size = max(1, min(content.size, 2**31 - 1))
             table = load(use_threads=False, block_size=size)
-        if all(map(_is_number, table.column_names)):
+        if all(map(is_number, table.column_names)):
             source.notes.append("no header: columns are called f0, f1, ...")
             table = load(use_threads=False, autogenerate_column_names=True)
         return table
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _names(source: Source, table: Any) -> list[str]:
@@ -178,7 +194,7 @@ def _one_hot(source: Source, name: str, column: Any) -> Column:
 
 def _note_word(source: Source, name: str, values: Array, codes: Array) -> None:
     """Numbers, but for a word here and there, were hardly meant as classes."""
-    words = np.array([not _is_number(value) for value in values], dtype=bool)
+    words = np.array([not is_number(value) for value in values], dtype=bool)
     of_word = (codes >= 0) & np.append(words, False)[codes]
     if 0 < of_word.sum() < (codes >= 0).sum() / 2:
         word = values[codes[np.argmax(of_word)]]
@@ -264,7 +280,7 @@ def _sparse(part: Column, n: int, dtype: np.dtype[Any]) -> Any:
 
 def write(file: IO[bytes], data: Data, kind: str) -> None:
     """The features, then y, weights and offset."""
-    A = data.A.tocsc() if sp.issparse(data.A) else data.A
+    A = sound(data.A).tocsc() if sp.issparse(data.A) else data.A
     names = data.feature_names or [f"f{j}" for j in range(A.shape[1])]
     columns = [
         A[:, [j]].toarray().ravel() if sp.issparse(A) else A[:, j] for j in range(len(names))
@@ -278,5 +294,15 @@ def write(file: IO[bytes], data: Data, kind: str) -> None:
     if kind == "parquet":
         pyarrow.parquet.write_table(table, file)
     else:
+        table = _harmless(table)
         delimiter = "," if kind == "csv" else "\t"
         pa.csv.write_csv(table, file, pa.csv.WriteOptions(delimiter=delimiter))
+
+
+def _harmless(table: Any) -> Any:
+    """Its names and texts as cells that no spreadsheet computes."""
+    for j, column in enumerate(table.columns):
+        if _is_string(column.type):
+            column = pa.array([harmless(text) for text in column.to_pylist()])
+        table = table.set_column(j, harmless(table.column_names[j]), column)
+    return table

@@ -17,7 +17,7 @@ import numpy as np
 import shotgun
 from shotgun import io, tensors
 from shotgun.bars import CountBar, GapBar
-from shotgun.cli import say
+from shotgun.cli import say, visible
 from shotgun.fitted import CLASSIFY, KINDS, Fitted
 from shotgun.inspection import aligned
 from shotgun.io import Data
@@ -170,7 +170,7 @@ def show(given: Given, draw: Figures, tell_all: Callable[[Record], str]) -> None
 
 def tell(text: str) -> None:
     """On standard output."""
-    print(text, flush=True)
+    print(visible(text), flush=True)
 
 
 # Reading
@@ -186,6 +186,7 @@ def read(given: Given, **more: Any) -> Data:
         offset=column(given.offset),
         impute=given.impute,
         n_threads=getattr(given, "threads", None),
+        max_bytes=given.max_bytes,
         **more,
     )
 
@@ -200,6 +201,7 @@ def read_shards(given: Given) -> Data:
         A = shotgun.dask.matrix(shotgun.disk.open(files[0]))
     else:
         how = {"target": column(given.target), "format": given.format, "impute": given.impute}
+        how["max_bytes"] = given.max_bytes
         A = shotgun.dask.read(files, **how)
     return with_target(given, Data(A, A.y, A.feature_names))
 
@@ -460,7 +462,7 @@ def predict(given: Given) -> int:
     """A line for each row of the data."""
     if given.model == given.data == "-":
         raise ValueError("MODEL and DATA cannot both be standard input")
-    model = shotgun.load(given.model)
+    model = shotgun.load(given.model, max_bytes=given.max_bytes)
     if given.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"{given.model}: a {type(model).__name__} has no probabilities")
     data = read(given, **like_trained(model, given))
@@ -483,7 +485,10 @@ def like_trained(model: Any, given: Given) -> Record:
 
 
 def line(answer: Any) -> str:
-    return "\t".join(map(repr, answer)) if isinstance(answer, list) else str(answer)
+    """Numbers, or a label, which no spreadsheet shall compute."""
+    if isinstance(answer, list):
+        return "\t".join(map(repr, answer))
+    return io.harmless(answer) if isinstance(answer, str) else str(answer)
 
 
 def in_order(model: Any, data: Data, file: str) -> Any:
@@ -526,7 +531,7 @@ def inspect_model(given: Given) -> int:
     if record.get("kind") == "path":
         tell_path(unpack_path(record, kept, name), given)
         return CONVERGED
-    model = decode(content, name)
+    model = decode(content, name, given.max_bytes)
     if given.json or not hasattr(model, "status_"):  # a mean of folds has no certificate
         tell(model.to_json())
     else:
@@ -573,6 +578,7 @@ def convert(given: Given) -> int:
             if getattr(given, option) is not None:
                 raise ValueError(f"--{option} does not apply to a matrix on disk")
         how = {"target": given.target, "format": given.format, "n_threads": given.threads}
+        how["max_bytes"] = given.max_bytes
         if given.output == "-":
             raise ValueError("--to disk makes a folder: give its name")
         memory = int(given.memory * 2**30)

@@ -31,7 +31,7 @@ def read(name: str) -> tuple[Any, Array]:
     where = folder()
     if where is None:
         raise ValueError(f"{name} is one of the data sets of SHOTGUN_DATA, which is not set")
-    with np.load(where / f"{name}.npz") as parts:
+    with np.load(where / f"{name}.npz", allow_pickle=False) as parts:
         y = parts["y"].astype(np.float64)
         if "X" in parts:
             A: Any = np.asfortranarray(parts["X"], dtype=np.float64)

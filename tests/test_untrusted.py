@@ -1,0 +1,402 @@
+"""What comes from strangers runs nothing, leads nowhere and takes no more memory than it may."""
+
+from __future__ import annotations
+
+import ast
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+import zstandard
+
+import shotgun
+from shotgun import compressed, disk, shards
+from shotgun.cli import visible
+from shotgun.io import Data, read, write
+from shotgun.tasks import line
+
+SOURCES = sorted(Path(shotgun.__file__).parent.rglob("*.py"))
+
+
+# No code in data
+
+
+def _calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [(ast.unparse(call.func), call) for call in calls]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_nothing_that_could_run_a_file_is_imported_or_called(source: Path) -> None:
+    tree = ast.parse(source.read_text())
+    imported = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    words = {name.split(".")[0] for name in imported}
+    assert not words & {"pickle", "cloudpickle", "dill", "marshal", "shelve", "yaml", "tarfile"}
+    called = {name for name, _ in _calls(tree)}
+    assert not called & {"eval", "exec", "compile", "joblib.load", "os.system", "__import__"}
+    for name, call in _calls(tree):
+        options = {option.arg: ast.unparse(option.value) for option in call.keywords}
+        assert options.get("allow_pickle", "False") == "False"
+        assert options.get("shell", "False") == "False"
+        if name in ("np.load", "numpy.load"):
+            assert "allow_pickle" in options, "say so"
+
+
+# Bombs
+
+LINE = b"1 1:1\n"
+MANY = 1 << 16  # bytes that are allowed in these tests
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit, at a size that a test can go beyond."""
+    monkeypatch.setattr(compressed, "_LEAST", MANY)
+
+
+TEXT = LINE * (8 * MANY // len(LINE))
+PACKERS = {
+    "a.svm.gz": gzip.compress,
+    "a.svm.xz": lzma.compress,
+    "a.svm.bz2": bz2.compress,
+    "a.svm.zst": zstandard.compress,
+    "a.csv.gz": gzip.compress,
+    "a.mtx.gz": gzip.compress,
+}
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_text_that_unpacks_to_far_more_is_refused(name: str, tmp_path: Path, small: None) -> None:
+    path = tmp_path / name
+    path.write_bytes(PACKERS[name](TEXT))
+    with pytest.raises(ValueError, match=r"a\.\w+\.\w+: .*max_bytes"):
+        read(path)
+
+
+def test_what_a_file_may_become_can_be_raised(tmp_path: Path, small: None) -> None:
+    path = tmp_path / "a.svm.gz"
+    path.write_bytes(gzip.compress(TEXT))
+    assert read(path, max_bytes=9 * MANY).A.shape == (8 * MANY // len(LINE), 1)
+
+
+def test_honest_text_is_compressed_a_hundred_times_at_most(tmp_path: Path, small: None) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal()} {j}:{rng.normal()}\n" for j in range(1, 6_000)]
+    text = "".join(lines).encode()
+    assert len(text) > 2 * MANY
+    path = tmp_path / "a.svm.gz"
+    path.write_bytes(gzip.compress(text))
+    assert read(path).A.nnz == len(lines)
+
+
+def test_a_bomb_is_not_converted_either(tmp_path: Path, small: None) -> None:
+    path = tmp_path / "a.svm.zst"
+    path.write_bytes(zstandard.compress(b"1" * (64 * MANY)))  # a line that never ends
+    with pytest.raises(ValueError, match="max_bytes"):
+        shards.convert([path], tmp_path / "matrix")
+    assert not (tmp_path / "matrix").exists()
+
+
+def test_a_piece_of_zstandard_is_small_when_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.svm.zst"
+    path.write_bytes(zstandard.compress(bytes(1 << 26)))
+    with compressed.open_packed(str(path)) as file:
+        file.read(1)
+        assert len(file.raw._file.raw._ready) <= compressed._PIECE << 15
+
+
+def archive(path: Path, arrays: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in arrays.items():
+            file.writestr(f"{name}.npy", content)
+    return path
+
+
+def npy(shape: Any, content: bytes = b"", descr: str = "<f8") -> bytes:
+    """An array's header, and whatever follows."""
+    buffer = io.BytesIO()
+    header = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, header)
+    return buffer.getvalue() + content
+
+
+@pytest.mark.parametrize(
+    ("shape", "content"),
+    [((2**40, 2**10), bytes(8)), ((2**31, 2), bytes(16)), ((1, 1), b""), ((1, 1), bytes(16))],
+)
+def test_an_archive_that_claims_what_it_does_not_hold_is_refused(
+    shape: Any, content: bytes, tmp_path: Path
+) -> None:
+    path = archive(tmp_path / "a.npz", {"A": npy(shape, content)})
+    with pytest.raises(ValueError, match=r"a\.npz: A\.npy: not of the size that it claims"):
+        read(path)
+
+
+def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path: Path, small: None) -> None:
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, A=np.zeros((8, MANY)), y=np.zeros(8))
+    with pytest.raises(ValueError, match=r"a\.npz: .*max_bytes"):
+        read(path)
+    assert read(path, max_bytes=10**8).A.shape == (8, MANY)
+
+
+def test_a_target_that_claims_what_it_does_not_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, A=np.ones((2, 2)))
+    (tmp_path / "y.npy").write_bytes(npy((2**40,)))
+    with pytest.raises(ValueError, match=r"a\.npz"):
+        read(path, target=tmp_path / "y.npy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "coordinate real general\n3 3 1000000000000\n1 1 1\n",
+        "array real general\n1000000 1000000\n1\n",
+        "array real symmetric\n1000000 1000000\n1\n",
+        "coordinate pattern symmetric\n9 9 1000000\n1 1\n",
+    ],
+)
+def test_a_matrix_that_announces_what_it_does_not_hold_is_refused(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix {text}")
+    with pytest.raises(ValueError, match=r"a\.mtx: announces \d+ entries"):
+        read(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("kind", ["array", "coordinate"])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_shortest_matrix_of_the_market_is_read(
+    kind: str, symmetric: bool, tmp_path: Path
+) -> None:
+    cells = [(i, j) for j in range(1, 5) for i in range(j if symmetric else 1, 5)]
+    array = kind == "array"
+    lines = ["1" if array else f"{i} {j}" for i, j in cells]
+    field = "real" if array else "pattern"
+    size = "4 4" if array else f"4 4 {len(cells)}"
+    symmetry = "symmetric" if symmetric else "general"
+    text = "\n".join([f"%%MatrixMarket matrix {kind} {field} {symmetry}", size, *lines])
+    (tmp_path / "a.mtx").write_text(text)
+    A = read(tmp_path / "a.mtx").A
+    assert (np.asarray(A.todense() if sp.issparse(A) else A) == 1).all()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_table_that_unpacks_to_far_more_is_refused(
+    suffix: str, tmp_path: Path, small: None
+) -> None:
+    table = pa.table({"a": np.zeros(8 * MANY // 8), "b": np.zeros(8 * MANY // 8)})
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        pyarrow.feather.write_feather(table, path, compression="zstd")
+    assert path.stat().st_size < MANY // 10
+    with pytest.raises(ValueError, match="max_bytes"):
+        read(path)
+    assert read(path, max_bytes=10**8).A.shape == (MANY, 2)
+
+
+def test_a_long_text_that_is_repeated_is_refused(tmp_path: Path, small: None) -> None:
+    words = pa.array(["x" * 10_000] * 1000)  # kept once in the file
+    pyarrow.parquet.write_table(pa.table({"a": words}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="max_bytes"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_model_of_more_features_than_its_file_is_worth_is_refused(
+    tmp_path: Path, small: None
+) -> None:
+    d = 1 << 18
+    A = sp.csc_array(([1.0], ([0], [d - 1])), shape=(2, d))
+    model = shotgun.Lasso(alpha=0.01).fit(A, [0.0, 1.0])
+    model.save(tmp_path / "a.shotgun")
+    with pytest.raises(shotgun.ModelError, match="max_bytes"):
+        shotgun.load(tmp_path / "a.shotgun")
+    loaded = shotgun.load(tmp_path / "a.shotgun", max_bytes=8 * d)
+    assert loaded.support_.tolist() == [d - 1]
+
+
+def test_a_matrix_that_claims_more_than_its_files_hold_is_refused(tmp_path: Path) -> None:
+    disk.write(np.eye(3), tmp_path / "m", y=np.ones(3))
+    meta = json.loads((tmp_path / "m/meta.json").read_text())
+    meta["shape"] = [2**31 - 1, 3]
+    meta["tiles"][0]["nnz"] = 2**31
+    (tmp_path / "m/meta.json").write_text(json.dumps(meta))
+    with pytest.raises(ValueError, match="numbers of type"):
+        disk.open(tmp_path / "m")
+
+
+# Ways out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("meta.json", "names.json", "y.npy", "tiles", "tiles/00000"),
+        *("tiles/00000/indptr.npy", "tiles/00000/data.npy", "tiles/00000/indices.npy"),
+    ],
+)
+def test_links_out_of_a_matrix_are_not_followed(name: str, tmp_path: Path) -> None:
+    A = np.arange(12.0).reshape(4, 3)
+    disk.write(A, tmp_path / "m", y=np.ones(4), feature_names=["a", "b", "c"])
+    (tmp_path / "m" / name).rename(tmp_path / "elsewhere")
+    (tmp_path / "m" / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="link"):
+        shotgun.solve(disk.open(tmp_path / "m"), np.ones(4), 1.0)
+
+
+def test_a_matrix_behind_a_link_is_read(tmp_path: Path) -> None:
+    disk.write(np.eye(3), tmp_path / "m")
+    (tmp_path / "link").symlink_to(tmp_path / "m")
+    assert disk.open(tmp_path / "link").shape == (3, 3)
+
+
+def test_a_pipe_inside_a_matrix_does_not_hang(tmp_path: Path) -> None:
+    disk.write(np.eye(3), tmp_path / "m")
+    (tmp_path / "m/meta.json").unlink()
+    os.mkfifo(tmp_path / "m/meta.json")
+    with pytest.raises(ValueError, match="plain file"):
+        disk.open(tmp_path / "m")
+
+
+@pytest.mark.parametrize("where", ["../../elsewhere", "/etc", "tiles/00000/.."])
+def test_a_matrix_cannot_say_where_its_tiles_are(where: str, tmp_path: Path) -> None:
+    disk.write(np.eye(3), tmp_path / "m")
+    meta = json.loads((tmp_path / "m/meta.json").read_text())
+    meta["tiles"][0] |= {"folder": where, "path": where, "name": where}
+    (tmp_path / "m/meta.json").write_text(json.dumps(meta))
+    [tile] = disk.open(tmp_path / "m").tiles
+    assert tile.folder == tmp_path / "m/tiles/00000"
+
+
+# Sparse matrices that lie
+
+
+def lying(form: str) -> Any:
+    """A matrix of scipy's in which an entry is far outside."""
+    A = sp.random_array((6, 6), density=0.5, rng=0).asformat(form)
+    match form:
+        case "csc" | "csr" | "bsr":
+            A.indices[2] = 10**6
+        case "coo":
+            A.coords[0][2] = 10**6
+        case "lil":
+            A.rows[1] = [10**6]
+            A.data[1] = [1.0]
+        case "dok":
+            A._dict[(10**6, 1)] = 1.0
+    return A
+
+
+FORMS = ["csc", "csr", "bsr", "coo", "lil", "dok"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_entry_outside_is_refused_before_anything_is_computed(form: str, tmp_path: Path) -> None:
+    y = np.arange(6.0)
+    good = shotgun.Lasso().fit(np.eye(6), y)
+    classes = shotgun.LogisticRegression().fit(np.eye(6), y % 3)
+    calls = [
+        lambda A: shotgun.solve(A, y, 0.1),
+        lambda A: shotgun.path(A, y),
+        lambda A: shotgun.lambda_max(A, y),
+        lambda A: shotgun.ideal_p(A),
+        lambda A: shotgun.Lasso().fit(A, y),
+        lambda A: shotgun.LassoCV(cv=2).fit(A, y),
+        lambda A: shotgun.LogisticRegression().fit(A, y % 3),
+        lambda A: shotgun.DebiasedLasso().fit(A, y),
+        lambda A: shotgun.StabilitySelection().fit(A, y),
+        good.predict,
+        classes.predict_proba,
+        lambda A: disk.write(A, tmp_path / "m"),
+        lambda A: write(tmp_path / "a.svm", Data(A, y)),
+        lambda A: write(tmp_path / "a.npz", Data(A, y)),
+        lambda A: write(tmp_path / "a.csv", Data(A, y)),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"^[AX]\b"):
+            call(lying(form))
+
+
+@pytest.mark.parametrize("form", ["csc", "csr", "bsr"])
+@pytest.mark.parametrize("target", [None, 0])
+def test_a_file_with_an_entry_outside_is_refused(form: str, target: Any, tmp_path: Path) -> None:
+    sp.save_npz(tmp_path / "a.npz", lying(form))
+    with pytest.raises(ValueError, match=r"a\.npz: A is not a valid"):
+        read(tmp_path / "a.npz", target=target)
+    if form == "csc":
+        A = lying(form)
+        parts = {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
+        np.savez(tmp_path / "b.npz", **parts)
+        with pytest.raises(ValueError, match=r"b\.npz: A is not a valid"):
+            read(tmp_path / "b.npz", target=target)
+
+
+@pytest.mark.parametrize("part", ["indptr", "indices"])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.float64])
+def test_indices_too_large_for_the_core_do_not_wrap(part: str, dtype: Any) -> None:
+    A = sp.csc_array(np.ones((3, 3)))
+    wrapped = getattr(A, part).astype(dtype)
+    wrapped[2] += 2**32 if dtype is not np.uint32 else 2**31
+    setattr(A, part, wrapped)
+    with pytest.raises(ValueError, match=r"^A"):
+        shotgun.solve(A, np.ones(3), 0.1)
+
+
+def test_small_index_types_are_taken_by_value() -> None:
+    A = sp.csc_array(np.tril(np.ones((3, 3))))
+    expected = shotgun.solve(A, [1.0, 2.0, 4.0], 0.1).x
+    A.indptr, A.indices = A.indptr.astype(np.uint8), A.indices.astype(np.uint64)
+    np.testing.assert_array_equal(shotgun.solve(A, [1.0, 2.0, 4.0], 0.1).x, expected)
+
+
+# What leaves
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_no_name_or_label_is_a_formula_in_a_spreadsheet(suffix: str, tmp_path: Path) -> None:
+    names = [*FORMULAS, "-1", "plain"]
+    labels = np.array(["=1+1", "-1", "+1e3"])
+    write(tmp_path / f"a.{suffix}", Data(np.ones((3, len(names))), labels, names))
+    reader = pa.csv.read_csv
+    parse = pa.csv.ParseOptions(delimiter="," if suffix == "csv" else "\t")
+    table = reader(tmp_path / f"a.{suffix}", parse_options=parse)
+    assert table.column_names == [f"'{name}" for name in FORMULAS] + ["-1", "plain", "y"]
+    assert table["y"].to_pylist() == ["'=1+1", "-1", "+1e3"]
+
+
+def test_no_prediction_is_a_formula_in_a_spreadsheet() -> None:
+    assert [line(label) for label in FORMULAS] == [f"'{label}" for label in FORMULAS]
+    assert [line(label) for label in ("-1", "yes", -1, -0.5, [-1.0, 2.0])] == [
+        "-1",
+        "yes",
+        "-1",
+        "-0.5",
+        "-1.0\t2.0",
+    ]
+
+
+def test_a_name_does_not_steer_the_terminal() -> None:
+    assert visible("a\x1b]0;title\x07\x9b2J b\n\tä") == r"a\x1b]0;title\x07\x9b2J b" + "\n\tä"
