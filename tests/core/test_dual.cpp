@@ -113,3 +113,50 @@ TEST_CASE("the columns' part has the same bits for any number of threads") {
     CHECK(gap(threads).scale == gap(1).scale);
   }
 }
+
+TEST_CASE("the brackets have the values that their formulas have") {
+  CHECK(feasible_scale({{.lam = 1.0}, 0.0, -4.0, 1.0}) == 0.25);
+  CHECK(feasible_scale({{.lam = 1.0, .lo = -1.0}, 0.0, -4.0, 1.0}) == 0.25);
+  CHECK(feasible_scale({{.lam = 1.0, .lo = -1.0}, 0.0, 4.0, 1.0}) == 1.0);
+  CHECK(feasible_scale({{.lam = infinity}, 0.0, infinity, 1.0}) == 1.0);
+  CHECK(feasible_scale({{}, 0.0, 4.0, 1.0}) == 1.0);
+  CHECK(feasible_scale({{.lo = 0.0}, 0.0, -4.0, 1.0}) == 1.0);
+  CHECK(column_gap({{.lam = 1.0}, -2.0, 0.5, 1.0}, 0.5) == 2.0 - 0.5);
+  CHECK(column_gap({{}, -3.0, 0.5, 2.0}, 0.25) == 1.5 + 0.0625);
+  CHECK(column_gap({{}, -3.0, 0.5, 0.0}, 0.25) == 1.5);
+  CHECK(column_gap({{.lo = 0.0}, 0.0, 3.0, 2.0}, 0.25) == 0.0);
+  CHECK(column_gap({{.lo = 0.0}, 1.0, 3.0, 2.0}, 0.25) == 3.0 + 2.25);
+}
+
+TEST_CASE("every column has its say, wherever the blocks of the sum begin and end") {
+  for (std::int64_t count : {0, 1, 1023, 1024, 1025, 2048, 2049, 5000}) {
+    const Columnwise all = columnwise_gap(
+        2, count, 1e9, [&](std::int64_t) { return DualTerm{{.lam = 1.0}, 1.0, 0.0, 1.0}; });
+    CHECK(all.gap == static_cast<double>(count));
+    CHECK(all.scale == 1.0);
+    for (std::int64_t worst : {std::int64_t{0}, count / 2, count - 1}) {
+      const Columnwise one = columnwise_gap(2, count, 1e9, [&](std::int64_t p) {
+        return DualTerm{{.lam = 1.0}, 0.0, p == worst ? -4.0 : 1.0, 1.0};
+      });
+      CHECK(one.scale == (count > 0 ? 0.25 : 1.0));
+      CHECK(one.gap == 0);
+    }
+  }
+}
+
+TEST_CASE("weights at zero have a say where the penalty is not silent there") {
+  auto gap = [](Penalty penalty, double gradient) {
+    return columnwise_gap(1, 1, 1.0,
+                          [&](std::int64_t) { return DualTerm{penalty, 0.0, gradient, 1.0}; });
+  };
+  CHECK(gap({.lam = 1.0, .l2 = 2.0}, 3.0).gap == 1.0);  // (3 - 1)^2 / (2 * 2)
+  CHECK(gap({.lam = 1.0, .l2 = 2.0}, 3.0).scale == 1.0);
+  CHECK(gap({.lam = 1.0, .lo = -2.0, .hi = 2.0}, 3.0).gap == 4.0);
+  CHECK(gap({.lam = 1.0}, 1.0).scale == 1.0);
+  CHECK(gap({.lam = 1.0}, 2.0).scale == 0.5);
+}
+
+TEST_CASE("the rounding of a sum grows like a random walk") {
+  CHECK(rounding_unit(0) == 0x1p-53 * 16);
+  CHECK(rounding_unit(100) == 0x1p-53 * 56);
+}

@@ -142,3 +142,89 @@ TEST_CASE("free means that neither lam, l2 nor a bound holds the weight") {
   CHECK(Penalty{.lo = 0}.half_free());
   CHECK_FALSE(Penalty{.lo = 0, .hi = 1}.half_free());
 }
+
+TEST_CASE("a penalty has the values that its formula has") {
+  const Penalty p{.lam = 0.7, .l2 = 0.5};
+  CHECK(p.value(-2.0) == doctest::Approx(1.4 + 1.0));
+  CHECK(p.value(0.5) == doctest::Approx(0.35 + 0.0625));
+  CHECK(Penalty{}.value(7.0) == 0);
+  CHECK(Penalty{}.lo == -infinity);
+  CHECK(Penalty{}.hi == infinity);
+  CHECK(p.clamp(9.0) == 9.0);
+}
+
+TEST_CASE("change is the difference of two values, exact also where they are nearly equal") {
+  const Penalty p{.lam = 0.7, .l2 = 0.5};
+  for (double x : {-2.0, -1.0, 0.0, 1.0, 2.0})
+    for (double delta : {-3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0})
+      CHECK(p.change(x, delta) ==
+            doctest::Approx(p.value(x + delta) - p.value(x)).epsilon(1e-12).scale(1.0));
+  CHECK(Penalty{.lam = 0.7}.change(1e8, 0x1p-26) == 0.7 * 0x1p-26);
+  CHECK(Penalty{.lam = 0.7}.change(-1e8, 0x1p-26) == -0.7 * 0x1p-26);
+  CHECK(Penalty{.lam = infinity}.change(0.0, 0.0) == 0);
+  CHECK(Penalty{.lam = infinity}.change(-1.0, 0.0) == 0);
+  CHECK(Penalty{.lam = infinity}.change(0.0, 1.0) == infinity);
+}
+
+TEST_CASE("a pull of exactly lam moves nothing, even where nothing would stop it") {
+  const Penalty p{.lam = 1.0, .lo = -2.0, .hi = 3.0};
+  CHECK(p.prox(1.0, 0.0) == 0);
+  CHECK(p.prox(-1.0, 0.0) == 0);
+  CHECK(Penalty{.lam = infinity}.prox(infinity, 0.0) == 0);
+}
+
+TEST_CASE("free, half free and silent weights are told apart") {
+  const Penalty plain{.lam = 1.0}, ridge{.lam = 1.0, .l2 = 1.0}, below{.lam = 1.0, .hi = 1.0},
+      above{.lam = 1.0, .lo = -1.0};
+  CHECK(plain.silent_at_zero());
+  for (const Penalty& p : {ridge, below, above, Penalty{}}) CHECK_FALSE(p.silent_at_zero());
+  CHECK_FALSE(Penalty{.lo = -1.0, .hi = infinity}.free());
+  CHECK_FALSE(Penalty{.hi = 1.0}.free());
+  CHECK(Penalty{.hi = 1.0}.half_free());
+  CHECK_FALSE(Penalty{}.half_free());
+  CHECK_FALSE(above.half_free());
+  CHECK_FALSE(Penalty{.l2 = 1.0, .lo = 0.0}.half_free());
+  CHECK_FALSE(Penalty{}.scalable());
+  CHECK_FALSE(Penalty{.hi = 1.0}.scalable());
+  CHECK(plain.scalable());
+  CHECK(Penalty{.lo = -1.0, .hi = 1.0}.scalable());
+}
+
+TEST_CASE("how far a pull may be scaled has the values that its formula has") {
+  const Penalty plain{.lam = 1.0};
+  CHECK(plain.feasible_scale(4.0) == 0.25);
+  CHECK(plain.feasible_scale(-4.0) == 0.25);
+  CHECK(plain.feasible_scale(1.0) == 1.0);
+  CHECK(Penalty{.lam = 1.0, .hi = 2.0}.feasible_scale(4.0) == 1.0);
+  CHECK(Penalty{.lam = 1.0, .hi = 2.0}.feasible_scale(-4.0) == 0.25);
+  CHECK(Penalty{.lam = 1.0, .lo = -2.0}.feasible_scale(-4.0) == 1.0);
+  CHECK(Penalty{.lam = 1.0, .lo = -2.0}.feasible_scale(4.0) == 0.25);
+  CHECK(Penalty{.lam = 1.0, .l2 = 0.1}.feasible_scale(4.0) == 1.0);
+  CHECK(Penalty{.lo = -2.0}.feasible_scale(0.0) == 1.0);
+}
+
+TEST_CASE("an excess over lam where nothing bounds the weight is rounding") {
+  CHECK(Penalty{.lam = 1.0}.conjugate(1.0 + 0x1p-50) == 0);
+  CHECK(Penalty{.lam = 1.0, .lo = -1.0}.conjugate(1.0 + 0x1p-50) == 0);
+  CHECK(Penalty{.lam = 1.0}.fenchel_young(2.0, 1.0 + 0x1p-50) == 0);
+  CHECK(Penalty{.lam = 1.0, .lo = -1.0, .hi = 3.0}.conjugate(2.0) == 3.0);
+  CHECK(Penalty{.lam = 1.0, .lo = -1.0, .hi = 3.0}.conjugate(-2.0) == 1.0);
+  CHECK(Penalty{.lam = 1.0}.fenchel_young(2.0, 0.25) == 1.5);
+  CHECK(Penalty{.lam = 1.0, .l2 = 2.0}.fenchel_young(2.0, 0.25) == 2.0 + 4.0 - 0.5);
+  CHECK(Penalty{.lam = 1.0, .lo = 0.0}.fenchel_young(2.0, -5.0) == 2.0 + 10.0);
+}
+
+TEST_CASE("violation is the distance to the subdifferential") {
+  const Penalty p{.lam = 1.0, .l2 = 0.5, .lo = -2.0, .hi = 2.0};
+  CHECK(p.violation(0.0, 0.75) == 0);
+  CHECK(p.violation(0.0, 3.0) == 2.0);
+  CHECK(p.violation(0.0, -3.0) == 2.0);
+  CHECK(p.violation(1.0, -3.0) == 1.5);   // -3 + 0.5 + 1 rises to the right
+  CHECK(p.violation(1.0, 3.0) == 4.5);    // 3 + 0.5 + 1
+  CHECK(p.violation(-1.0, 3.0) == 1.5);   // 3 - 0.5 - 1
+  CHECK(p.violation(-1.0, -3.0) == 4.5);  // -3 - 0.5 - 1
+  CHECK(p.violation(2.0, -9.0) == 0);     // the bound holds it
+  CHECK(p.violation(-2.0, 9.0) == 0);
+  CHECK(p.violation(2.0, 9.0) == 11.0);
+  CHECK(p.violation(-2.0, -9.0) == 11.0);
+}

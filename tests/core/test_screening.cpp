@@ -62,3 +62,11 @@ TEST_CASE("gap-safe screening never decides against the optimum") {
     CHECK(decided_zero > 0);
   }
 }
+
+TEST_CASE("the radius and what is decided have the values that their formulas have") {
+  CHECK(screening_radius(0.25, 8.0) == 2.0);
+  CHECK(decided_weight({.lam = 1.0}, -0.5, 0.5) == 0);
+  CHECK(std::isnan(decided_weight({.lam = 1.0}, -0.5, 0.75)));
+  CHECK(std::isnan(decided_weight({.lam = 1.0}, -3.0, 0.0)));  // without end is no weight
+  CHECK(decided_weight({.lam = 1.0, .lo = -1, .hi = 2}, 1.25, 0.125) == 2);
+}
