@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import scipy.io
 import scipy.sparse as sp
 import zstandard
 
@@ -158,6 +159,20 @@ def test_an_archive_that_unpacks_to_far_more_is_refused(tmp_path: Path, small: N
     assert read(path, max_bytes=10**8).A.shape == (8, MANY)
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "bsr", "dia"])
+def test_a_sparse_matrix_of_more_columns_than_its_file_is_worth_is_refused(
+    form: str, tmp_path: Path, small: None
+) -> None:
+    sp.save_npz(tmp_path / "a.npz", sp.coo_array(([1.0], ([0], [0])), (2, MANY)).asformat(form))
+    with pytest.raises(ValueError, match="max_bytes"):
+        read(tmp_path / "a.npz")
+    (tmp_path / "a.mtx").write_text(
+        f"%%MatrixMarket matrix coordinate real general\n2 {MANY} 1\n1 1 1\n"
+    )
+    with pytest.raises(ValueError, match="max_bytes"):
+        read(tmp_path / "a.mtx")
+
+
 def test_a_target_that_claims_what_it_does_not_hold_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, A=np.ones((2, 2)))
@@ -180,6 +195,56 @@ def test_a_matrix_that_announces_what_it_does_not_hold_is_refused(
 ) -> None:
     (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix {text}")
     with pytest.raises(ValueError, match=r"a\.mtx: announces \d+ entries"):
+        read(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("body", ["1 2\n3\n4\n", "\n1\n2\n\n3\n4", "1 2 3 4"])
+def test_the_lines_of_an_array_of_the_market_may_be_any(body: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix array real general\n%\n2 2\n{body}")
+    np.testing.assert_array_equal(read(tmp_path / "a.mtx").A, [[1, 3], [2, 4]])
+
+
+@pytest.mark.parametrize("body", ["1 2 3", "1 2 3 4 5", "1 x 3 4"])
+def test_an_array_of_the_market_with_too_few_or_many_numbers_is_refused(
+    body: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix array real general\n2 2\n{body}")
+    with pytest.raises(ValueError, match=r"a\.mtx"):
+        read(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["1 1\n2 2 3", "1 1 1", "0 1 1\n2 2 1", "3 1 1\n1 1 1", "1.5 1 1\n1 1 1", "1 1 x\n1 1 1"],
+)
+def test_entries_of_the_market_that_are_not_as_announced_are_refused(
+    body: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n2 2 2\n{body}")
+    with pytest.raises(ValueError, match=r"a\.mtx"):
+        read(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+def test_matrices_of_the_market_are_what_scipy_writes(
+    symmetry: str, sparse: bool, tmp_path: Path
+) -> None:
+    A = np.random.default_rng(0).normal(size=(4, 4))
+    A = {"general": A[:, :3], "symmetric": A + A.T, "skew-symmetric": A - A.T}[symmetry]
+    stored = sp.coo_array(A) if sparse else A
+    scipy.io.mmwrite(tmp_path / "a.mtx", stored, symmetry=symmetry, precision=17)
+    found = read(tmp_path / "a.mtx").A
+    assert sp.issparse(found) is sparse
+    np.testing.assert_array_equal(found.toarray() if sparse else found, A)
+
+
+@pytest.mark.parametrize("size", ["0 2", "2 0", "0 0"])
+def test_a_matrix_without_rows_or_columns_does_not_end_the_process(
+    size: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix array real general\n{size}\n1\n")
+    with pytest.raises(ValueError, match=r"a\.mtx: no data"):
         read(tmp_path / "a.mtx")
 
 

@@ -31,12 +31,7 @@ class Folds:
 
     def resume(self, file: str) -> None:
         """Take what an interrupted cross-validation has left in a file."""
-        record, kept = read_same(file, "folds", self.same)
-        try:
-            for name, about in _dict(record.get("folds")).items():
-                self.kept[name] = _unpack_along(name, _dict(about), kept)
-        except ValueError as error:
-            raise ModelError(f"{file}: {error}") from error
+        self.kept |= unpack(*read_same(file, "folds", self.same), file)
 
     def count(self) -> int:
         """How many fits there are."""
@@ -112,6 +107,15 @@ def _then(done: Along, more: Along) -> Along:
         n_iter=np.concatenate([done.n_iter, more.n_iter]),
         unfinished=more.unfinished,
     )
+
+
+def unpack(record: Record, kept: Tensors, file: str) -> dict[str, Along]:
+    """The folds of a file."""
+    try:
+        folds = _dict(record.get("folds"))
+        return {name: _unpack_along(name, _dict(folds[name]), kept) for name in folds}
+    except ValueError as error:
+        raise ModelError(f"{file}: {error}") from error
 
 
 def _unpack_along(name: str, about: Record, kept: Tensors) -> Along:

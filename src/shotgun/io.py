@@ -373,7 +373,7 @@ def _read_npz(source: Source) -> Data:
     from scipy.sparse import csc_array, load_npz
 
     with source.seekable() as file, source.blamed():
-        _check_archive(source, file)
+        size = _check_archive(source, file)
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
             raise ValueError("holds one array, not an archive of them")
@@ -389,20 +389,21 @@ def _read_npz(source: Source) -> Data:
             A = arrays.get("A", arrays.get("X"))
             if A is None or A.ndim != 2:
                 raise ValueError("holds neither a matrix A or X nor a sparse matrix")
+        source.check_claim(8 * sum(A.shape), size)  # before it is turned into columns
         A, vectors = _vectors(source, sound(A), arrays)
         names = arrays.get("feature_names")
         return Data(A, **vectors, feature_names=None if names is None else names.tolist())
 
 
-def _check_archive(source: Source, file: IO[bytes]) -> None:
-    """Before anything is allocated: the arrays of an archive are as large as they say."""
+def _check_archive(source: Source, file: IO[bytes]) -> int:
+    """Before anything is allocated: the arrays of an archive are as large as they say. Its size."""
     import zipfile
 
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if not zipfile.is_zipfile(file):  # numpy will say what it is instead
         file.seek(0)
-        return
+        return size
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         source.check_claim(sum(entry.file_size for entry in entries), size)
@@ -411,6 +412,7 @@ def _check_archive(source: Source, file: IO[bytes]) -> None:
                 if entry.file_size != sum(_npy_sizes(array)):
                     raise ValueError(f"{entry.filename}: not of the size that it claims")
     file.seek(0)
+    return size
 
 
 def _npy_sizes(file: IO[bytes]) -> tuple[int, int]:
@@ -444,26 +446,75 @@ def _write_npz(file: IO[bytes], data: Data) -> None:
 
 
 def _read_mtx(source: Source) -> Data:
-    from scipy.io import mmread
-
     content = BytesIO(source.load())
     with source.blamed():
-        _check_mtx(content)
-        A, vectors = _vectors(source, sound(mmread(content)), {})
+        A = _market(content)
+        source.check_claim(8 * sum(A.shape), content.getbuffer().nbytes)
+        A, vectors = _vectors(source, sound(A), {})
         return Data(A, **vectors)
 
 
-def _check_mtx(content: BytesIO) -> None:
-    """Before anything is allocated: as many entries as it announces can be there."""
+def _market(content: BytesIO) -> Any:
+    """The matrix. Its body is read by numpy: scipy's reader crashes where lines are not as it
+    expects them. Nothing is allocated before it is known that what is announced can be there."""
     from scipy.io import mminfo
 
-    rows, columns, entries, kind, _, symmetry = mminfo(content)
+    rows, columns, entries, kind, field, symmetry = mminfo(content)
+    if not rows or not columns:
+        raise ValueError(f"no data: {rows} samples of {columns} features")
+    if field == "complex" or symmetry == "hermitian":
+        raise ValueError("A must hold real numbers, not complex ones")
     stored = entries if symmetry == "general" else entries // 2 - max(rows, columns)
     least = 2 if kind == "array" else 4  # bytes of an entry and what separates it from the next
     size = content.seek(0, os.SEEK_END)
     if stored * least > size + 1:
         raise ValueError(f"announces {entries} entries, which {size} bytes cannot hold")
     content.seek(0)
+    while (line := content.readline()).startswith(b"%") or not line.strip():
+        pass  # up to the sizes
+    if kind == "array":
+        return _market_array(content, (rows, columns), symmetry)
+    return _market_entries(content, (rows, columns), entries, field == "pattern", symmetry)
+
+
+def _market_array(content: BytesIO, shape: tuple[int, int], symmetry: str) -> Array:
+    values = np.array(content.read().split(), dtype=np.float64)
+    if symmetry == "general":
+        return values.reshape(shape, order="F")
+    skew = symmetry == "skew-symmetric"
+    columns, rows = np.triu_indices(shape[1], k=int(skew))  # the lower triangle, by columns
+    A = np.zeros(shape)
+    A[rows, columns] = values
+    A[columns, rows] = -values if skew else values
+    return A
+
+
+def _market_entries(
+    content: BytesIO, shape: tuple[int, int], entries: int, pattern: bool, symmetry: str
+) -> Any:
+    from scipy.sparse import coo_array
+
+    width = 2 if pattern else 3
+    table = np.loadtxt(content, ndmin=2, comments="%") if entries else np.empty((0, width))
+    if table.shape != (entries, width):
+        raise ValueError(
+            f"{table.shape[0]} lines of {table.shape[1]} numbers for {entries} entries"
+        )
+    where, values = table[:, :2] - 1, np.ones(entries) if pattern else table[:, 2]
+    inside = (where >= 0) & (where < shape) & (where == np.floor(where))
+    if not inside.all():
+        bad = where[np.argmin(inside.all(axis=1))] + 1
+        raise ValueError(f"no place ({bad[0]:g}, {bad[1]:g}) in {shape[0]} x {shape[1]}")
+    rows, columns = where.T.astype(np.int64)
+    if symmetry != "general":
+        below = rows != columns
+        mirrored = -values if symmetry == "skew-symmetric" else values
+        rows, columns, values = (
+            np.concatenate([rows, columns[below]]),
+            np.concatenate([columns, rows[below]]),
+            np.concatenate([values, mirrored[below]]),
+        )
+    return coo_array((values, (rows, columns)), shape=shape)
 
 
 def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -505,11 +556,7 @@ def _read_vector(path: str) -> Any:
     if path.endswith(".npy"):  # mapped: one that claims more than there is, is refused
         return np.array(np.load(path, mmap_mode="r", allow_pickle=False)).ravel()
     if path.endswith(".mtx"):
-        from scipy.io import mmread
-
-        content = BytesIO(Path(path).read_bytes())
-        _check_mtx(content)
-        values = mmread(content)
+        values = _market(BytesIO(Path(path).read_bytes()))
         return (values.toarray() if is_sparse(values) else values).ravel()
     return np.loadtxt(path, ndmin=1, dtype=np.float64)
 

@@ -1,4 +1,5 @@
-"""Any bytes: the loader of models refuses them by a ModelError, or gives what can be used.
+"""Any bytes: the loaders of models and of what was interrupted refuse them by a ModelError, or give
+what can be used.
 
     python tests/fuzz/model.py -max_total_time=600 FOLDER tests/fuzz/corpus/model
 
@@ -10,23 +11,21 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import isfunction
 from pathlib import Path
 
 import atheris
 import numpy as np
 
-from shotgun import checkpoint, model, tensors
+from shotgun import checkpoint, folds, model, tensors
 
 MANY = 10_000  # weights; to use more costs memory, not thought
 ODD = [None, True, -1, 0, 1, 2, 1.5, 1e308, 2**31, 2**63, "", "x", "F16", [], [1], [[]], {}]
 ODD += [{"tensor": name} for name in ("coef.values", "coef.indices", "intercept", "classes")]
 ODD += [{"float": "nan"}, {"float": "1"}, {"tuple": [1]}, {"dict": [["a", 1]]}, {"dict": [[[], 1]]}]
-
-GOOD = ["cv", "elastic_net", "huber", "lasso", "lasso_targets", "logistic", "logistic_classes"]
-GOOD += ["path", "poisson", "sparse", "svc"]
 
 
 def look(content: bytes) -> None:
@@ -35,6 +34,9 @@ def look(content: bytes) -> None:
         record, kept = tensors.unpack(content, "file")
         if record.get("kind") == "path":
             checkpoint.unpack_path(record, kept, "file")
+            return
+        if record.get("kind") == "folds":
+            folds.unpack(record, kept, "file")
             return
         loaded = model.decode(content, "file")
     except tensors.ModelError:
@@ -120,14 +122,24 @@ def signed(header: bytes, body: bytes) -> bytes:
     return whole.replace(none, mine, 1)
 
 
+def tried(
+    look: Callable[[bytes], None], neighbours: Callable[[bytes], Iterator[bytes]], corpus: Path
+) -> None:
+    """All neighbours of the good files: those of a corpus that a name was given to."""
+    count = 0
+    for good in sorted(corpus.iterdir()):
+        if re.fullmatch("[0-9a-f]{40}", good.name) is None:
+            for content in neighbours(good.read_bytes()):
+                look(content)
+                count += 1
+    print(f"stat::number_of_neighbours: {count}", file=sys.stderr, flush=True)
+
+
 if __name__ == "__main__":
-    for module in (checkpoint, model, tensors):
+    for module in (checkpoint, folds, model, tensors):
         for function in filter(isfunction, list(vars(module).values())):
             if function.__module__ == module.__name__:
                 atheris.instrument_func(function)
-    for name in GOOD:
-        good = Path(__file__).parent / "corpus/model" / name
-        for content in neighbours(good.read_bytes()):
-            look(content)
+    tried(look, neighbours, Path(__file__).parent / "corpus/model")
     atheris.Setup(sys.argv, look, custom_mutator=lambda *args: mutate(bytes(args[0]), *args[1:]))
     atheris.Fuzz()

@@ -1,0 +1,70 @@
+"""All fuzzers, two at a time: python tests/fuzz/run.py BUILD [--seconds 60] [--seed 1]
+
+BUILD is where CMake has built the targets of -DSHOTGUN_FUZZ=ON; what is found is kept there too. The
+corpus is read and not changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent))
+
+from trust import note  # noqa: E402
+
+IN_CPP = ("svmlight", "structure", "disk")
+IN_PYTHON = ("model", "readers", "matrix")
+
+
+def fuzz(name: str, build: Path, seconds: int, seed: int) -> bool:
+    """Whether nothing was found."""
+    new = build / f"corpus-{name}"
+    new.mkdir(exist_ok=True)
+    command = [build / f"fuzz_{name}"] if name in IN_CPP else [sys.executable, HERE / f"{name}.py"]
+    options = [
+        f"-seed={seed}",
+        f"-max_total_time={seconds}",
+        "-verbosity=0",
+        "-print_final_stats=1",
+    ]
+    options += [f"-artifact_prefix={build}/{name}-", "-timeout=60", "-rss_limit_mb=4096"]
+    began = time.monotonic()
+    done = subprocess.run(
+        [*command, *options, new, HERE / "corpus" / name], capture_output=True, text=True
+    )
+    tried = re.findall(r"stat::number_of_(?:executed_units|neighbours): *(\d+)", done.stderr)
+    found = {
+        "executions": sum(map(int, tried)),
+        "seconds": round(time.monotonic() - began),
+        "seed": seed,
+        "failures": int(done.returncode != 0),
+    }
+    print(f"{name}: {found}", flush=True)
+    if done.returncode:
+        print(done.stdout[-3000:], done.stderr[-6000:], flush=True)
+    note({"fuzz": {name: found}})
+    return done.returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[*IN_CPP, *IN_PYTHON])
+    given = parser.parse_args()
+    build = given.build.resolve()
+    with ThreadPoolExecutor(2) as pool:
+        good = pool.map(lambda name: fuzz(name, build, given.seconds, given.seed), given.only)
+    return 0 if all(list(good)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
