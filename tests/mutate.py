@@ -120,7 +120,14 @@ class Workshop:
         self.compile(ROOT / "core/parallel/threads.cpp", "-c", "-o", self.objects[1])
 
     def compile(self, *arguments: str | Path, core: Path = ROOT / "core") -> bool:
-        flags = ("-std=c++20", "-O0", "-pthread", f"-I{core}", f"-I{ROOT}/tests/core")
+        flags = (
+            "-std=c++20",
+            "-O0",
+            "-D_GLIBCXX_ASSERTIONS",
+            "-pthread",
+            f"-I{core}",
+            f"-I{ROOT}/tests/core",
+        )
         command = ["c++", *flags, *map(str, arguments)]
         return subprocess.run(command, capture_output=True).returncode == 0
 

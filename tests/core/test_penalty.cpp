@@ -161,6 +161,8 @@ TEST_CASE("change is the difference of two values, exact also where they are nea
             doctest::Approx(p.value(x + delta) - p.value(x)).epsilon(1e-12).scale(1.0));
   CHECK(Penalty{.lam = 0.7}.change(1e8, 0x1p-26) == 0.7 * 0x1p-26);
   CHECK(Penalty{.lam = 0.7}.change(-1e8, 0x1p-26) == -0.7 * 0x1p-26);
+  CHECK(Penalty{.lam = 0.7}.change(0.5, 0x1p-60) == 0.7 * 0x1p-60);
+  CHECK(Penalty{.lam = 0.7}.change(-0.5, 0x1p-60) == -0.7 * 0x1p-60);
   CHECK(Penalty{.lam = infinity}.change(0.0, 0.0) == 0);
   CHECK(Penalty{.lam = infinity}.change(-1.0, 0.0) == 0);
   CHECK(Penalty{.lam = infinity}.change(0.0, 1.0) == infinity);
@@ -205,13 +207,16 @@ TEST_CASE("how far a pull may be scaled has the values that its formula has") {
 
 TEST_CASE("an excess over lam where nothing bounds the weight is rounding") {
   CHECK(Penalty{.lam = 1.0}.conjugate(1.0 + 0x1p-50) == 0);
+  CHECK(Penalty{.lam = 1.0}.conjugate(-1.0 - 0x1p-50) == 0);
   CHECK(Penalty{.lam = 1.0, .lo = -1.0}.conjugate(1.0 + 0x1p-50) == 0);
   CHECK(Penalty{.lam = 1.0}.fenchel_young(2.0, 1.0 + 0x1p-50) == 0);
   CHECK(Penalty{.lam = 1.0, .lo = -1.0, .hi = 3.0}.conjugate(2.0) == 3.0);
   CHECK(Penalty{.lam = 1.0, .lo = -1.0, .hi = 3.0}.conjugate(-2.0) == 1.0);
   CHECK(Penalty{.lam = 1.0}.fenchel_young(2.0, 0.25) == 1.5);
   CHECK(Penalty{.lam = 1.0, .l2 = 2.0}.fenchel_young(2.0, 0.25) == 2.0 + 4.0 - 0.5);
-  CHECK(Penalty{.lam = 1.0, .lo = 0.0}.fenchel_young(2.0, -5.0) == 2.0 + 10.0);
+  CHECK(Penalty{.lam = 1.0, .l2 = 1.0}.fenchel_young(2.0, 0.25) == 2.0 + 2.0 - 0.5);
+  CHECK(Penalty{.lam = 1.0, .lo = -1.0}.fenchel_young(2.0, -5.0) == 2.0 + 4.0 + 10.0);
+  CHECK(Penalty{.lam = 1.0, .hi = 1.0}.fenchel_young(-2.0, 5.0) == 2.0 + 4.0 + 10.0);
 }
 
 TEST_CASE("violation is the distance to the subdifferential") {

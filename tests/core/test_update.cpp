@@ -65,6 +65,14 @@ TEST_CASE("what a column and h sum to does not depend on how it is centred") {
   CHECK(sizeof(Coordinate) == 64);
 }
 
+TEST_CASE("a move is none until it is told") {
+  const Move none;
+  CHECK(none.k == 0);
+  CHECK(none.x == 0);
+  CHECK(none.delta == 0);
+  CHECK(none.gradient == 0);
+}
+
 TEST_CASE("a step that keeps its promise is made whole") {
   const Step step = backtrack(-1.0, [](double t) { return 5.0 - t; });
   CHECK(step.length == 1.0);

@@ -1,7 +1,7 @@
 """All fuzzers, two at a time: python tests/fuzz/run.py BUILD [--seconds 60] [--seed 1]
 
-BUILD is where CMake has built the targets of -DSHOTGUN_FUZZ=ON; what is found is kept there too. The
-corpus is read and not changed.
+BUILD is where CMake has built the targets of -DSHOTGUN_FUZZ=ON; what is found is kept there too.
+The corpus is read and not changed.
 """
 
 from __future__ import annotations
