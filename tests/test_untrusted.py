@@ -428,6 +428,15 @@ def test_indices_too_large_for_the_core_do_not_wrap(part: str, dtype: Any) -> No
         shotgun.solve(A, np.ones(3), 0.1)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0, 0)])
+def test_a_sparse_matrix_without_rows_or_columns_is_refused(form: str, shape: Any) -> None:
+    A = sp.coo_array(shape).asformat("csr" if form == "bsr" else form)
+    for call in (lambda: shotgun.solve(A, [], 0.1), lambda: shotgun.Lasso().fit(A, [])):
+        with pytest.raises(ValueError, match=r"row|column|sample|feature"):
+            call()
+
+
 def test_small_index_types_are_taken_by_value() -> None:
     A = sp.csc_array(np.tril(np.ones((3, 3))))
     expected = shotgun.solve(A, [1.0, 2.0, 4.0], 0.1).x

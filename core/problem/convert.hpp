@@ -56,6 +56,7 @@ Structure check_structure(const Index* starts, std::int64_t lines, const Index* 
       drop != starts + lines + 1)
     return bad("indptr decreases at position " + std::to_string(drop - starts));
   std::atomic<bool> inside{true}, canonical{true};
+  if (lines == 0) return {};
   const std::int64_t run = std::clamp<std::int64_t>((lines << 17) / (nnz + lines), 1, 2048);
   parallel_for(worthwhile_threads(threads, static_cast<double>(nnz + lines)),
                (lines + run - 1) / run, [&](std::int64_t r) {

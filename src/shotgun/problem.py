@@ -210,6 +210,8 @@ def _structure(
     if np.shape(A.data) != indices.shape:
         shape = np.shape(A.data)
         raise ValueError(f"{name} has data of shape {shape} but {len(indices)} indices")
+    if not lines:  # sparse matrices without columns or rows hold nothing
+        return indptr, indices, True
     problem, canonical = _core.structure(indptr, indices, width, n_threads)
     if problem:
         raise ValueError(f"{name} is not a valid {A.format.upper()} matrix: {problem}")

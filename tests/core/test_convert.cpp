@@ -78,3 +78,11 @@ TEST_CASE("a broken structure is refused, and what is wrong is named") {
   for (const Structure& s : {check({0, 900, 2}, {0, 1}, 5), check({0, -4, 2}, {0, 1}, 5)})
     CHECK_FALSE(s.valid);  // never read through
 }
+
+TEST_CASE("a matrix without lines is sound") {
+  Watch watch(nullptr, infinity);
+  const std::int32_t start = 0;
+  const Structure found = check_structure(&start, 0, &start, 0, 3, 1, watch);
+  CHECK(found.valid);
+  CHECK(found.canonical);
+}

@@ -118,5 +118,6 @@ TEST_CASE("a gain that rounding hides counts as what was promised, and as unseen
   auto a_little_up = [](double t) { return t == 0 ? 1.0 : 1.0 + 0x1p-50; };
   CHECK(backtrack(-1e-6, a_little_up).length == 0x1p-24);  // 0.01 t 1e-6 <= 2^-49 - 2^-50
   CHECK_FALSE(backtrack(-1e-6, a_little_up).seen);
+  CHECK(backtrack(-1e-6, a_little_up).decrease == 0.01 * 0x1p-24 * 1e-6);
   CHECK(Step{}.seen);
 }

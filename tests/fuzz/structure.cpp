@@ -76,7 +76,7 @@ void transpose(const std::vector<Index>& starts, const std::vector<Index>& indic
 
 template <class Index>
 void look(Bytes bytes) {
-  const std::size_t lines = 1 + bytes.next() % 16, entries = bytes.next() % 64;
+  const std::size_t lines = bytes.next() % 16, entries = bytes.next() % 64;
   const std::int64_t width = 1 + bytes.next() % 32;
   std::vector<Index> starts(lines + 1), indices(entries);
   for (Index& start : starts) start = bytes.number<Index>();
