@@ -19,9 +19,10 @@ pytest.register_assert_rewrite("reference")
 from reference import CLASSES, loss_slopes  # noqa: E402
 
 # The same examples in every run, so that a red run is red again; HYPOTHESIS_PROFILE=explore draws
-# new ones each time.
+# new ones each time, ten times as many, and nightly fifty times.
 settings.register_profile("same", derandomize=True, database=None)
 settings.register_profile("explore", settings.get_profile("default"), max_examples=1000)
+settings.register_profile("nightly", settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 

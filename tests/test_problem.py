@@ -787,6 +787,34 @@ def test_targets_too_large_to_square_are_refused(scale: float) -> None:
         shotgun.solve(data.A, data.y * scale, 1.0)
 
 
+def test_a_penalty_out_of_range_proves_nothing() -> None:
+    # The conjugate of l2 on a column of 1e146 overflows: its bracket of the gap is not zero.
+    fit = shotgun.solve([[1e146]], [1e100], 5e245, l2=1.0)
+    assert fit.gap >= fit.objective - 3.75e199  # F*
+    fit = shotgun.solve(np.full((3, 1), 1e37), np.full(3, 1e150), 1e187, l2=1e-31, tol=0.0)
+    assert fit.gap >= 0
+    assert fit.status == "precision"
+
+
+@pytest.mark.parametrize("size", [1.0, 5.9e-151, 5.9e151])
+def test_a_constant_column_is_penalised_alike_at_any_scale(size: float) -> None:
+    fit = shotgun.solve(np.full((4, 1), size), np.arange(4.0), 1.0, standardize=True, x0=[0.5])
+    assert fit.status == "converged"
+    assert fit.x[0] == 0
+    assert fit.objective == pytest.approx(7.0)
+    kept = shotgun.solve(
+        np.full((4, 1), size), np.arange(4.0), 1.0, standardize=True, bounds=(2, 3)
+    )
+    assert kept.objective == pytest.approx(7.0 + 2.0)  # it explains nothing, and pays lam |x|
+
+
+def test_the_tolerance_is_what_the_gap_was_held_against() -> None:
+    fit = shotgun.solve(np.eye(3), np.full(3, 0.1), 1.0, fit_intercept=True)
+    assert fit.null_objective > 0  # but nothing else than rounding
+    assert fit.status == "converged"
+    assert fit.gap <= fit.tolerance
+
+
 def test_one_class_among_the_rows_that_count_is_refused() -> None:
     data = make_data(20, 5, "logistic")
     with pytest.raises(ValueError, match="y must hold exactly two classes"):

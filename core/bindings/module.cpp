@@ -486,6 +486,7 @@ NB_MODULE(_core, m) {
       .def_ro("intercept", &Solution::intercept)
       .def_ro("objective", &Solution::objective)
       .def_ro("null_objective", &Solution::null_objective)
+      .def_ro("tolerance", &Solution::tolerance)
       .def_ro("gap", &Solution::gap)
       .def_ro("status", &Solution::status)
       .def_ro("certified_by_gap", &Solution::certified_by_gap)

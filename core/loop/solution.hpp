@@ -74,7 +74,7 @@ struct Solution {
   std::vector<std::int32_t> support;  // those that are not zero, ascending,
   std::vector<double> weights;        // and their values
   PerColumn<Column> open;             // not decided by screening; of a path's fits not kept
-  double intercept = 0, objective = 0, gap = 0, null_objective = 0;
+  double intercept = 0, objective = 0, gap = 0, null_objective = 0, tolerance = 0;
   Status status = Status::converged;
   bool certified_by_gap = true;  // else by the projected gradient
   std::int64_t n_rounds = 0, n_epochs = 0, n_updates = 0, P = 1, n_screened = 0;

@@ -246,7 +246,8 @@ class WorkingSet {
     }
     null_objective_ = point_.objective();
     if (!std::isfinite(null_objective_)) throw Overflow{};
-    negligible_ = options_.tol > 0 ? 0x1p-96 * energy() : 0.0;
+    const double unit = rounding_unit(point_.rows());
+    negligible_ = options_.tol > 0 ? unit * unit * energy() : 0.0;
     if (x0.empty()) return;
     start_from(x0);
     if (!std::isfinite(point_.objective())) start({});
@@ -308,7 +309,7 @@ class WorkingSet {
     const double here = std::isnan(found) ? infinity : found;
     here_ = here;
     if (by_gap()) lower_ = std::max(lower_, point_.objective() - here);
-    gap_ = std::min(here, point_.objective() - lower_ + rounding_);
+    gap_ = std::max(0.0, std::min(here, point_.objective() - lower_ + rounding_));
   }
 
   // Whether the gap is one: false where weights that nothing penalises are held by their gradient,
@@ -332,8 +333,9 @@ class WorkingSet {
     for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
     reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
     const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
+    const double off = unit * reach;  // z, in the norm of W
     u_norm_ = std::sqrt(u_squares);
-    return unit * (reach * u_norm_ + std::abs(point_.objective()));
+    return off * (u_norm_ + 0.5 * point_.beta() * off) + unit * std::abs(point_.objective());
   }
 
   // The round's row of the trace; true if the callback wants to stop.
@@ -356,7 +358,8 @@ class WorkingSet {
   }
 
   // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
-  bool converged() const { return gap_ <= std::max(tol_ * null_objective_, negligible_); }
+  double tolerance() const { return std::max(tol_ * null_objective_, negligible_); }
+  bool converged() const { return gap_ <= tolerance(); }
   // Following a path exactly, a lam that is good enough as it is still lies on the way to the next.
   bool on_the_way() const { return following_ && minimal_at_ > features_.spec().lam; }
   // No step lowers F any more: rounds without progress in F or in the gap.
@@ -543,7 +546,7 @@ class WorkingSet {
   }
 
   Solution finish(Status status) {
-    gap_ = std::min(gap_, point_.objective() - lower_ + rounding_);
+    gap_ = std::max(0.0, std::min(gap_, point_.objective() - lower_ + rounding_));
     Solution s;
     s.lam = features_.spec().lam;
     s.size = features_.count();
@@ -555,6 +558,7 @@ class WorkingSet {
     s.objective = point_.objective();
     s.gap = gap_;
     s.null_objective = null_objective_;
+    s.tolerance = tolerance();
     s.status = status;
     s.certified_by_gap = by_gap();
     s.n_rounds = row_.round;

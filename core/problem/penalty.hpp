@@ -68,9 +68,10 @@ struct Penalty {
   // value(x) + conjugate(pull) - pull x, in the form that does not cancel when nothing is bounded.
   double fenchel_young(double x, double pull) const {
     if (excluded()) return 0.0;
-    if (l2 == 0 && lo == -infinity && hi == infinity)
-      return std::max(0.0, lam * std::abs(x) - pull * x);
-    return std::max(0.0, value(x) + conjugate(pull) - pull * x);
+    const double bracket = l2 == 0 && lo == -infinity && hi == infinity
+                               ? lam * std::abs(x) - pull * x
+                               : value(x) + conjugate(pull) - pull * x;
+    return std::isnan(bracket) ? infinity : std::max(0.0, bracket);  // out of range is no proof
   }
 
   // How far -gradient is from the subdifferential of the penalty at x: zero at an optimum.

@@ -167,14 +167,14 @@ class Features {
   bool alike() const { return common_.has_value(); }
   Penalty penalty(Column j) const {
     if (common_) return *common_;
-    const double s = inv_scale(j), unit = standardize_ ? 1.0 : s, factor = spec_.factor[j];
-    const double lam = factor == infinity ? infinity : spec_.lam * factor * unit;
-    return {lam, spec_.l2 * unit * unit, spec_.lo[j] / s, spec_.hi[j] / s};
+    const double s = inv_scale(j), u = unit(j), factor = spec_.factor[j];
+    const double lam = factor == infinity ? infinity : spec_.lam * factor * u;
+    return {lam, spec_.l2 * u * u, spec_.lo[j] / s, spec_.hi[j] / s};
   }
   // lam_j per unit of lam.
   double lambda_unit(Column j) const {
     const double factor = spec_.factor[j];
-    return factor == infinity ? 0.0 : factor * (standardize_ ? 1.0 : inv_scale(j));
+    return factor == infinity ? 0.0 : factor * unit(j);
   }
   // The norm of the uncentred scaled column, for bounds on rounding.
   double raw_norm(Column j) const {
@@ -190,6 +190,9 @@ class Features {
 
  private:
   static std::size_t at(std::int64_t j) { return static_cast<std::size_t>(j); }
+  // What is penalised is x~_j times this: x_j, or the weight of a column of unit variance, which a
+  // constant one has not.
+  double unit(Column j) const { return standardize_ && norm2(j) > 0 ? 1.0 : inv_scale(j); }
 
   // norm2 by two passes over the column, scaled by a power of two if its squares leave the range.
   double careful(Source<C>& A, Column j, const Samples& samples, double mean) {

@@ -153,6 +153,7 @@ class Solution:
     intercept: float
     objective: float
     null_objective: float
+    tolerance: float
     gap: float
     status: Status
     certified_by_gap: bool

@@ -169,14 +169,14 @@ class Checkpoint:
     def __init__(self, file: Any, same: Record) -> None:
         self.file, self.same = os.fspath(file), same
 
-    def follow(self, grid: _core.Grid, run: Run, tol: float) -> Path:
+    def follow(self, grid: _core.Grid, run: Run) -> Path:
         """The fits of a grid, behind those of the file."""
         fits, total = self._begun(), len(grid.lams)
         while True:
             upto = min(total, (0 if fits is None else len(fits)) // STEP * STEP + STEP)
             part = _core.Grid()
             part.lams, part.l2s, part.deviance = grid.lams[:upto], grid.l2s[:upto], grid.deviance
-            fits = continued(fits, part, run, tol)
+            fits = continued(fits, part, run)
             tensors.write(self.file, pack_path(certified(fits), self.same))
             if upto == total or len(certified(fits)) < upto:
                 return fits

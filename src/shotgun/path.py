@@ -194,7 +194,7 @@ def path(
         return _core.path(design, statement, options, grid, left(), forward(callback))
 
     if checkpoint is None:
-        return continued(start, grid, run, options.tol)
+        return continued(start, grid, run)
     if start is not None:
         raise ValueError("start and checkpoint exclude each other")
     from shotgun.checkpoint import Checkpoint, identity
@@ -219,7 +219,7 @@ def path(
         max_epochs=max_epochs,
         seed=seed,
     )
-    return Checkpoint(checkpoint, same).follow(grid, run, options.tol)
+    return Checkpoint(checkpoint, same).follow(grid, run)
 
 
 def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Grid:
@@ -245,10 +245,10 @@ def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Gri
 Run = Callable[[_core.Grid], list[_core.Solution]]
 
 
-def continued(start: Path | None, grid: _core.Grid, run: Run, tol: float) -> Path:
+def continued(start: Path | None, grid: _core.Grid, run: Run) -> Path:
     """The fits of a grid, of which the first ones may be there."""
     if start is None:
-        return _collected(run(grid), tol)
+        return _collected(run(grid))
     done = len(start)
     if list(start.lams) != grid.lams[:done]:
         raise ValueError("start must be a path of the first of lams")
@@ -258,7 +258,7 @@ def continued(start: Path | None, grid: _core.Grid, run: Run, tol: float) -> Pat
     rest.lams, rest.l2s, rest.deviance = grid.lams[done:], grid.l2s[done:], grid.deviance
     if done:
         rest.x0, rest.last = start._weights(done - 1), start.lams[-1]
-    more = _collected(run(rest), tol)
+    more = _collected(run(rest))
     return collect(
         np.concatenate([start.lams, more.lams]),
         sp.hstack([start.X, more.X], format="csc"),
@@ -267,13 +267,13 @@ def continued(start: Path | None, grid: _core.Grid, run: Run, tol: float) -> Pat
     )
 
 
-def _collected(fits: list[_core.Solution], tol: float) -> Path:
+def _collected(fits: list[_core.Solution]) -> Path:
     starts = np.cumsum([0] + [len(fit.support) for fit in fits])
     weights = np.concatenate([fit.weights for fit in fits])
     support = np.concatenate([fit.support for fit in fits])
     X = sp.csc_array((weights, support, starts), shape=(fits[0].size, len(fits)))
     lams = np.array([fit.lam for fit in fits])
-    return collect(lams, X, [facts(fit, tol) for fit in fits], list(fits))
+    return collect(lams, X, [facts(fit) for fit in fits], list(fits))
 
 
 def collect(

@@ -41,7 +41,8 @@ class Solution:
     gap : float
         Upper bound on F - F*, recomputed in float64 from x.
     tolerance : float
-        What the gap had to reach: tol * F0.
+        What the gap had to reach: tol * F0, or what rounding makes of the targets where F0 is no
+        more than that.
     null_objective : float
         F0: F at x = 0 with the best intercept.
     certificate : {"gap", "gradient"}
@@ -266,7 +267,7 @@ def solve(
     )
     start = None if x0 is None else check_vector("x0", x0, design.cols)
     s = _core.solve(design, statement, options, start, left(), forward(callback))
-    return solution(s, options.tol, trace, screened=_screened(s))
+    return solution(s, trace, screened=_screened(s))
 
 
 def until(deadline: Any) -> Callable[[], float]:
@@ -287,20 +288,20 @@ def _screened(s: _core.Solution) -> Mask:
     return zero
 
 
-def solution(s: _core.Solution, tol: float, trace: bool, screened: Mask | None = None) -> Solution:
+def solution(s: _core.Solution, trace: bool, screened: Mask | None = None) -> Solution:
     """What the core found, as users see it."""
     x = np.zeros(s.size)
     x[s.support] = s.weights
-    return Solution(x=x, screened=screened, trace=rows(s) if trace else [], **facts(s, tol))
+    return Solution(x=x, screened=screened, trace=rows(s) if trace else [], **facts(s))
 
 
-def facts(s: _core.Solution, tol: float) -> dict[str, Any]:
+def facts(s: _core.Solution) -> dict[str, Any]:
     """What the core tells of a fit, but for its vectors and rows."""
     return {
         "intercept": s.intercept,
         "objective": s.objective,
         "gap": s.gap,
-        "tolerance": tol * s.null_objective,
+        "tolerance": s.tolerance,
         "null_objective": s.null_objective,
         "certificate": "gap" if s.certified_by_gap else "gradient",
         "status": s.status.name,

@@ -95,6 +95,12 @@ TEST_CASE("feasible_scale is the largest scale that keeps the conjugate finite")
     }
 }
 
+TEST_CASE("a bracket that leaves the range of double is infinite, not nothing") {
+  const Penalty p{.lam = 5e99, .l2 = 1e-292};
+  CHECK(p.fenchel_young(0.0, 1e100) == infinity);
+  CHECK(p.fenchel_young(1e300, 1e100) == infinity);
+}
+
 TEST_CASE("fenchel_young of a penalty is value + conjugate - pull x, never negative") {
   for (const Penalty& p : penalties)
     for (double raw : pulls)

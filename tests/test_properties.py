@@ -1,0 +1,479 @@
+"""What must hold for every problem, on random ones of every kind: never a wrong answer silently.
+
+Each property is tried on as many cases as it says, 2000 in all; HYPOTHESIS_PROFILE=nightly tries
+fifty times as many, new ones every time. The file that SHOTGUN_TRUST names gets a line of JSON per
+property: how many cases were tried, and whether one failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import shotgun
+from reference import CLASSES, Reference, loss_slopes
+from shotgun.solve import ENGINES
+
+if np.finfo(np.longdouble).eps > 1e-18:
+    pytest.skip("no type here is more precise than the one under test", allow_module_level=True)
+
+LOSSES = ("squared", "logistic", "squared_hinge", "huber", "poisson")
+RATIOS = (0.0, 1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 1e3)
+
+
+# Cases
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is minimised, and how."""
+
+    A: Any
+    y: Any
+    lam: float
+    options: dict[str, Any]  # of F
+    form: str = "fortran"
+    dtype: str = "float64"
+    how: dict[str, Any] = field(default_factory=dict)
+
+    def given(self) -> Any:
+        """A in its form; float32 if it is made of such numbers."""
+        A = np.asarray(self.A, dtype=self.dtype)
+        if self.form in ("c", "fortran"):
+            return np.array(A, order="C" if self.form == "c" else "F")
+        S = sp.csr_array(A) if self.form.startswith("csr") else sp.csc_array(A)
+        if self.form.endswith("64"):
+            S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+        return S
+
+    def solve(self, **more: Any) -> Any:
+        return shotgun.solve(self.given(), self.y, self.lam, **self.options, **self.how | more)
+
+    def reference(self, lam: float | None = None) -> Reference:
+        return Reference.of(self.A, self.y, self.lam if lam is None else lam, **self.options)
+
+
+def _matrix(draw: Any, rng: Any) -> Any:
+    """Tall, wide, or with very many rows; zeros, small integers; columns of every awkward kind."""
+    n, d = draw(
+        st.one_of(
+            st.tuples(st.integers(2, 25), st.integers(1, 8)),
+            st.tuples(st.integers(2, 7), st.integers(1, 30)),
+            st.tuples(st.integers(64, 150), st.integers(1, 2)),
+        )
+    )
+    A = rng.standard_normal((n, d))
+    if draw(st.booleans()):
+        A = np.round(A)
+    A *= rng.random((n, d)) < draw(st.sampled_from([1.0, 1.0, 0.6, 0.2]))
+    for kind in draw(st.lists(st.integers(0, 6), max_size=3)):
+        j, k, m = rng.integers(d, size=3)
+        A[:, j] = (
+            A[:, k],
+            -A[:, k],
+            A[:, k] + A[:, m],
+            A[:, k] + 1e-6 * A[:, j],
+            np.full(n, rng.standard_normal()),
+            np.zeros(n),
+            A[:, j] + 1e4,
+        )[kind]
+    return A
+
+
+def _target(draw: Any, rng: Any, A: Any, loss: str) -> Any:
+    n, d = A.shape
+    score = A @ np.where(rng.random(d) < 0.5, rng.standard_normal(d), 0.0)
+    kind = draw(st.sampled_from(["noisy", "exact", "flat", "noise"]))
+    score = {
+        "noisy": score + rng.standard_normal(n),
+        "exact": score,
+        "flat": np.full(n, 3.0),
+        "noise": rng.standard_normal(n),
+    }[kind]
+    if loss in CLASSES:
+        y = np.where(score > np.median(score), 1.0, -1.0)
+        y[:2] = [1.0, -1.0]
+        return y
+    if loss == "poisson":
+        return rng.poisson(np.exp(np.clip(score, -3, 3))).astype(float)
+    return score
+
+
+def _options(draw: Any, rng: Any, n: int, d: int, loss: str) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "loss": loss,
+        "fit_intercept": draw(st.booleans()),
+        "standardize": draw(st.sampled_from([False, False, True])),
+        "l2": draw(st.sampled_from([0.0, 0.0, 1e-6, 0.1, 10.0])),
+    }
+    if loss == "huber":
+        options["delta"] = draw(st.sampled_from([1.35, 0.1, 10.0]))
+    if draw(st.booleans()):
+        options["weights"] = rng.uniform(0.1, 3.0, n) * (np.arange(n) % 4 != 3)
+    if draw(st.booleans()):
+        options["offset"] = rng.standard_normal(n)
+    if draw(st.booleans()):
+        kinds = draw(st.sampled_from([[0.5, 1.0, 3.0, np.inf], [0.0, 1.0, 1.0], [1e-3, 1e3]]))
+        options["penalty_factor"] = rng.choice(kinds, d)
+    if draw(st.booleans()):
+        options["bounds"] = _bounds(draw, rng, d, options.get("penalty_factor", np.ones(d)))
+    return options
+
+
+def _bounds(draw: Any, rng: Any, d: int, factor: Any) -> Any:
+    """A box of any size, one-sided, or not around zero, or fixed."""
+    size = 10.0 ** draw(st.integers(-3, 1))
+    lo, hi = -size * rng.random(d), size * rng.random(d)
+    kind = draw(st.sampled_from(["box", "nonnegative", "mixed"]))
+    if kind == "nonnegative":
+        return 0.0, None
+    if kind == "mixed":
+        lo = np.where(rng.random(d) < 0.4, -np.inf, lo)
+        hi = np.where(rng.random(d) < 0.4, np.inf, hi)
+        away = (rng.random(d) < 0.2) & np.isfinite(factor)
+        lo, hi = np.where(away, size / 2, lo), np.where(away, size, hi)
+        fixed = (rng.random(d) < 0.1) & np.isfinite(factor)
+        lo, hi = np.where(fixed, size / 3, lo), np.where(fixed, size / 3, hi)
+    return lo, hi
+
+
+def _largest(A: Any, y: Any, options: dict[str, Any]) -> float:
+    """About lambda_max."""
+    z = np.zeros(len(y)) + options.get("offset", 0.0)
+    slope = loss_slopes(options["loss"], z, y, options.get("delta", 1.35))[0]
+    pull = A.T.astype(np.longdouble) @ (options.get("weights", 1.0) * slope)
+    return float(np.clip(np.abs(pull).max(), 0, 1e300)) or 1.0
+
+
+@st.composite
+def problems(draw: Any, losses: tuple[str, ...] = LOSSES) -> Problem:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    loss = draw(st.sampled_from(losses))
+    A = _matrix(draw, rng)
+    y = _target(draw, rng, A, loss)
+    options = _options(draw, rng, *A.shape, loss)
+    dtype = draw(st.sampled_from(["float64", "float64", "float32"]))
+    A = A.astype(dtype).astype(float)
+    how = {
+        "engine": draw(st.sampled_from(ENGINES)),
+        "working_set": draw(st.booleans()),
+        "n_threads": draw(st.sampled_from([1, 1, 2, 3])),
+        "P": draw(st.sampled_from(["auto", 1, 4])),
+        "order": draw(st.sampled_from(["random", "cyclic"])),
+        "tol": draw(st.sampled_from([1e-6, 1e-4, 1e-9, 0.0])),
+        "max_epochs": draw(st.sampled_from([2000, 2000, 3, 0])),
+    }
+    forms = ["c", "fortran", "csc", "csr", "csc64", "csr64"]
+    return Problem(
+        A=A,
+        y=y,
+        lam=draw(st.sampled_from(RATIOS)) * _largest(A, y, options),
+        options=options,
+        form=draw(st.sampled_from(forms)),
+        dtype=dtype,
+        how=how,
+    )
+
+
+# What is counted
+
+
+def everywhere(cases: int, **drawn: Any) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Makes a test of a property: on so many cases in a usual run."""
+
+    def decorate(check: Callable[..., None]) -> Callable[[], None]:
+        tried = 0
+
+        def once(**case: Any) -> None:
+            nonlocal tried
+            tried += 1
+            check(**case)
+
+        once.__name__ = check.__name__  # the usual run's examples depend on it
+        most = cases * settings().max_examples // 100
+        health = list(HealthCheck)
+        each = settings(max_examples=most, deadline=None, suppress_health_check=health)(
+            given(**drawn)(once)
+        )
+
+        def test() -> None:
+            failures = 1
+            try:
+                each()
+                failures = 0
+            finally:
+                _tell(check.__name__, tried, failures)
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return decorate
+
+
+def _tell(name: str, cases: int, failures: int) -> None:
+    path = os.environ.get("SHOTGUN_TRUST")
+    if path:
+        row = {"property": name.removeprefix("test_"), "cases": cases, "failures": failures}
+        with open(path, "a") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+# What holds
+
+
+def rounding(reference: Reference, v: Any) -> Any:
+    """How far float64 may see F from where it is: z is off by a few units of the products that it
+    is a sum of, and F by its slope times that, or by its curvature where there is no slope."""
+    n, d = reference.A.shape
+    unit = 2.0**-53 * (16 + 4 * np.sqrt(n + d))
+    x, constant = reference.outer(v)
+    w = reference.weights
+    columns = reference.A[:, : len(x)] * reference.scale + reference.mean
+    reach = np.sqrt(w @ columns**2) @ np.abs(x) + np.sqrt(w.sum()) * np.abs(constant)
+    slope, curvature = reference.slopes(v)
+    first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
+    return first + curvature.max() * (unit * reach) ** 2 + np.finfo(float).tiny
+
+
+def point(fit: Any, reference: Reference) -> Any:
+    """Where the fit is, in the reference's terms."""
+    return reference.inner(fit.x, fit.intercept)
+
+
+def assert_covered(fit: Any, reference: Reference) -> None:
+    """No point is known that is better by more than the gap, up to what the reference rounds and
+    what float64 cannot tell from zero."""
+    if fit.certificate == "gap":
+        v = point(fit, reference)
+        here, best = reference.value(v), reference.value(reference.solve(near=v))
+        assert here - best <= fit.gap + 2.0**-60 * here + len(reference.y) * np.finfo(float).tiny
+
+
+def assert_true_objective(fit: Any, reference: Reference) -> None:
+    v = point(fit, reference)
+    assert abs(fit.objective - reference.value(v)) <= rounding(reference, v)
+
+
+def assert_in_bounds(fit: Any, p: Problem) -> None:
+    lo, hi = p.options.get("bounds", (None, None))
+    assert (fit.x >= (-np.inf if lo is None else lo)).all()
+    assert (fit.x <= (np.inf if hi is None else hi)).all()
+    excluded = np.isinf(p.options.get("penalty_factor", np.ones(len(fit.x))))
+    assert not fit.x[excluded].any()
+
+
+def assert_true_status(fit: Any) -> None:
+    assert np.isfinite(fit.x).all()
+    assert np.isfinite([fit.intercept, fit.objective]).all()
+    assert fit.gap >= 0
+    assert (fit.status == "converged") == (fit.gap <= fit.tolerance)
+
+
+@everywhere(100, p=problems())
+def test_the_reference_proves_its_own_answer(p: Problem) -> None:
+    reference = p.reference()
+    assert reference.error(reference.solve()) <= 1e-12 * reference.value(reference.null())
+
+
+@everywhere(600, p=problems())
+def test_the_gap_covers_the_distance_to_the_minimum(p: Problem) -> None:
+    assert_covered(p.solve(), p.reference())
+
+
+@everywhere(150, p=problems())
+def test_the_objective_is_that_of_the_weights_returned(p: Problem) -> None:
+    assert_true_objective(p.solve(), p.reference())
+
+
+@everywhere(100, p=problems())
+def test_bounds_hold_to_the_last_bit(p: Problem) -> None:
+    assert_in_bounds(p.solve(), p)
+
+
+@everywhere(150, p=problems())
+def test_converged_says_that_the_gap_is_within_the_tolerance(p: Problem) -> None:
+    assert_true_status(p.solve())
+
+
+@everywhere(150, p=problems(), size=st.sampled_from([0.0, 1e-3, 1.0, 1e3]), seed=st.integers(0, 99))
+def test_f_is_never_above_the_start(p: Problem, size: float, seed: int) -> None:
+    x0 = size * np.random.default_rng(seed).standard_normal(p.A.shape[1])
+    fit, reference = p.solve(x0=x0), p.reference()
+    start = np.clip(reference.inner(x0), reference.lo, reference.hi)
+    start[np.isinf(reference.lam)] = 0.0
+    here = reference.value(point(fit, reference))
+    slack = rounding(reference, start) + rounding(reference, point(fit, reference))
+    if reference.intercept:
+        lo, hi = _but_last(start, -np.inf), _but_last(start, np.inf)
+        start = replace(reference, lo=lo, hi=hi).solve()
+    assert here <= reference.value(start) + slack
+
+
+def _but_last(v: Any, last: float) -> Any:
+    """Bounds that hold all but the intercept."""
+    return np.append(v[:-1], last)
+
+
+# The same problem, told otherwise
+
+
+def assert_agree(p: Problem, other: Problem, back: Callable[[Any], Any]) -> None:
+    """Two statements of one problem; `back` brings the other's weights home. Neither answer is
+    better than the other by more than that one's gap, and both stop at the same tolerance."""
+    reference = p.reference()
+    fits = p.solve(), other.solve()
+    here = reference.value(point(fits[0], reference))
+    there = reference.value(reference.inner(back(fits[1].x), fits[1].intercept))
+    slack = 2.0**-60 * (here + there)
+    blur = float(rounding(reference, point(fits[0], reference)))
+    if fits[0].certificate == "gap":
+        assert here - there <= fits[0].gap + slack
+    if fits[1].certificate == "gap":
+        assert there - here <= fits[1].gap + slack
+    assert fits[1].tolerance == pytest.approx(fits[0].tolerance, rel=1e-6, abs=blur)
+
+
+def changed(p: Problem, **options: Any) -> dict[str, Any]:
+    """The options, those present among `options` passed through the function given."""
+    return p.options | {
+        name: f(p.options[name]) for name, f in options.items() if name in p.options
+    }
+
+
+@everywhere(80, p=problems(), seed=st.integers(0, 99))
+def test_rows_may_come_in_any_order(p: Problem, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(p.y))
+    options = changed(p, weights=lambda w: w[order], offset=lambda o: o[order])
+    assert_agree(p, replace(p, A=p.A[order], y=p.y[order], options=options), lambda x: x)
+
+
+@everywhere(80, p=problems(), seed=st.integers(0, 99))
+def test_columns_may_come_in_any_order(p: Problem, seed: int) -> None:
+    d = p.A.shape[1]
+    order = np.random.default_rng(seed).permutation(d)
+    options = changed(
+        p,
+        penalty_factor=lambda f: f[order],
+        bounds=lambda b: tuple(v if np.ndim(v) == 0 else v[order] for v in b),
+    )
+    assert_agree(p, replace(p, A=p.A[:, order], options=options), lambda x: x[np.argsort(order)])
+
+
+@everywhere(80, p=problems(), seed=st.integers(0, 99))
+def test_columns_may_have_either_sign(p: Problem, seed: int) -> None:
+    sign = np.random.default_rng(seed).choice([-1.0, 1.0], p.A.shape[1])
+
+    def mirror(bounds: Any) -> Any:
+        lo, hi = (-np.inf if bounds[0] is None else bounds[0]), bounds[1]
+        hi = np.inf if hi is None else hi
+        return np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)
+
+    options = changed(p, bounds=mirror)
+    assert_agree(p, replace(p, A=p.A * sign, options=options), lambda x: x * sign)
+
+
+@everywhere(80, p=problems(), seed=st.integers(0, 99))
+def test_a_row_twice_is_a_row_of_twice_the_weight(p: Problem, seed: int) -> None:
+    n = len(p.y)
+    times = np.random.default_rng(seed).integers(1, 4, n)
+    rows = np.repeat(np.arange(n), times)
+    heavy = p.options | {"weights": times * p.options.get("weights", np.ones(n))}
+    options = changed(p, weights=lambda w: w[rows], offset=lambda o: o[rows])
+    assert_agree(
+        replace(p, options=heavy),
+        replace(p, A=p.A[rows], y=p.y[rows], options=options),
+        lambda x: x,
+    )
+
+
+@everywhere(100, p=problems(), seed=st.integers(0, 99), most=st.sampled_from([3, 30, 300]))
+def test_a_column_of_another_scale_is_one_of_another_penalty(
+    p: Problem, seed: int, most: int
+) -> None:
+    """Footnote 1 of the paper; by powers of two, which round nothing."""
+    d = p.A.shape[1]
+    size = np.ldexp(1.0, np.random.default_rng(seed).integers(-most, most + 1, d))
+    plain = p.options | {"standardize": False, "l2": 0.0}
+    factor = plain.get("penalty_factor", np.ones(d)) * size
+    options = changed(
+        replace(p, options=plain | {"penalty_factor": factor}),
+        bounds=lambda b: tuple(v if v is None else v / size for v in b),
+    )
+    p = replace(p, options=plain, dtype="float64")
+    assert_agree(p, replace(p, A=p.A * size, options=options), lambda x: x * size)
+
+
+@everywhere(80, p=problems(), threads=st.integers(2, 4))
+def test_the_number_of_threads_changes_no_bit(p: Problem, threads: int) -> None:
+    if p.how["engine"] == "asynchronous":
+        p = replace(p, how=p.how | {"engine": "auto"})
+    one, many = p.solve(n_threads=1), p.solve(n_threads=threads)
+    np.testing.assert_array_equal(one.x, many.x)
+    assert (one.intercept, one.gap, one.status) == (many.intercept, many.gap, many.status)
+
+
+# Paths
+
+
+@everywhere(100, p=problems(), ratios=st.lists(st.sampled_from(RATIOS), min_size=1, max_size=4))
+def test_every_gap_of_a_path_covers_its_distance(p: Problem, ratios: list[float]) -> None:
+    lams = np.array(ratios) * _largest(p.A, p.y, p.options)
+    path = shotgun.path(p.given(), p.y, lams, **p.options, **p.how)
+    for fit, lam in zip(path, lams, strict=True):
+        reference = p.reference(lam)
+        assert_covered(fit, reference)
+        assert_true_objective(fit, reference)
+        assert_true_status(fit)
+        assert_in_bounds(fit, p)
+
+
+# The ends of the range
+
+
+@st.composite
+def extreme(draw: Any) -> Problem:
+    """Columns, targets, weights and l2 of sizes between 1e-150 and 1e150, alike or not."""
+    p = draw(problems())
+    n, d = p.A.shape
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    exponents = st.sampled_from([-150, -100, -30, 0, 30, 100, 150])
+
+    def sizes(count: int) -> Any:
+        each = draw(st.booleans())
+        return 10.0 ** (rng.uniform(-150, 150, count) if each else float(draw(exponents)))
+
+    A, y, options = p.A * sizes(d), p.y, dict(p.options)
+    if options["loss"] in ("squared", "huber"):
+        y = y * 10.0 ** draw(exponents)
+    if draw(st.booleans()):
+        options["weights"] = options.get("weights", np.ones(n)) * 10.0 ** draw(exponents)
+    options["l2"] *= 10.0 ** draw(exponents)
+    if options["loss"] == "huber":
+        options["delta"] *= 10.0 ** draw(exponents)
+    ratio = draw(st.sampled_from(RATIOS))
+    lam = min(ratio * _largest(A, y, options), 1e300)
+    return replace(p, A=A, y=y, lam=lam, options=options, dtype="float64")
+
+
+@everywhere(300, p=extreme())
+def test_at_any_scale_the_answer_is_certified_or_refused(p: Problem) -> None:
+    reference = p.reference()
+    if not reference.value(np.clip(0 * reference.l2, reference.lo, reference.hi)) < 1e300:
+        with suppress(ValueError):  # or it says so, where F is just within the range
+            p.solve()
+        return
+    fit = p.solve()
+    assert_true_status(fit)
+    assert_in_bounds(fit, p)
+    assert_true_objective(fit, reference)
+    assert_covered(fit, reference)
