@@ -242,7 +242,8 @@ def rounding(reference: Reference, v: Any) -> Any:
     reach = np.sqrt(w @ columns**2) @ np.abs(x) + np.sqrt(w.sum()) * np.abs(constant)
     slope, curvature = reference.slopes(v)
     first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
-    return first + curvature.max() * (unit * reach) ** 2 + np.finfo(float).tiny
+    second = curvature.max(initial=2.0) * (unit * reach) ** 2  # 2: the most that a kink hides
+    return first + second + np.finfo(float).tiny
 
 
 def point(fit: Any, reference: Reference) -> Any:
