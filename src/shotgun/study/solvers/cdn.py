@@ -44,7 +44,7 @@ class Fits:
         """After so many epochs from x0, or so many seconds."""
         self._options.max_epochs, self._options.seed = epochs, seed
         fit = _core.solve(*self._problem, self._options, x0, seconds)
-        return solution(fit, self._options.tol, trace=False)
+        return solution(fit, trace=False)
 
 
 def solve(
