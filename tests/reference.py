@@ -230,7 +230,8 @@ class Reference:
             hi=self.hi[moves] * s,
             offset=self.offset + self.A[:, ~moves] @ v[~moves],
         )
-        found = Barrier(smaller).minimise(None if near is None else near[moves] * s) / s
+        with np.errstate(over="ignore", invalid="ignore"):  # of steps that are not made
+            found = Barrier(smaller).minimise(None if near is None else near[moves] * s) / s
         v[moves] = np.clip(found, self.lo[moves], self.hi[moves])
         return v
 
