@@ -236,11 +236,14 @@ class _Watch:
     def left(self) -> float:
         return max(0.0, self.end - time.monotonic())
 
+    def over(self) -> bool:
+        return self.left() == 0
+
     def verdict(self, row: Row) -> str:
         """Why to stop, if so."""
         if self.callback is not None and self.callback(row):
             return "stopped"
-        if self.left() == 0:
+        if self.over():
             return "deadline"
         return "max_epochs" if self.epochs.max() >= self.max_epochs else ""
 
@@ -269,7 +272,8 @@ def _fit(
             return _solution(problem, point, null, proof, status, watch, trace)
         point = _sweep(problem, point, _AMBITION * 0.1**idle * gap / k, options, watch)
         moving = (point.x != 0) | (problem.lam == 0)
-        point = _newton(problem, point, moving, _STEPS, _PRODUCTS << min(len(trace) - 1, 6))
+        products = _PRODUCTS << min(len(trace) - 1, 6)
+        point = _newton(problem, point, moving, _STEPS, products, over=watch.over)
         point = problem.place(_balance(problem, point.x), point.b)
 
 
@@ -408,16 +412,22 @@ def _newton(
     steps: int,
     products: int,
     little: float = 1e-8,
+    over: Callable[[], bool] = lambda: False,
 ) -> Point:
-    """Newton steps of the moving weights and the intercepts, until they promise little more."""
+    """Newton steps of the moving weights and the intercepts, until they promise little more.
+
+    Once time is `over`, the step at hand is made as far as it is known.
+    """
     space, first, last = None, 0.0, np.inf
     for _ in range(steps):
+        if over():
+            break
         moving = moving & (point.x > problem.lo) & (point.x < problem.hi)
         if not (moving.any() or problem.intercept):
             break
         if space is None or not np.array_equal(moving, space.moving):
             space, last = _Space(problem, moving), np.inf
-        step, promise = _newton_step(problem, point, space, products)
+        step, promise = _newton_step(problem, point, space, products, over)
         seen = promise > _UNSEEN * abs(point.F)
         better = _search(problem, point, space, step) if seen or promise < last / 2 else None
         if better is None:
@@ -431,7 +441,7 @@ def _newton(
 
 
 def _newton_step(
-    problem: Softmax, point: Point, space: _Space, products: int
+    problem: Softmax, point: Point, space: _Space, products: int, over: Callable[[], bool]
 ) -> tuple[Vector, float]:
     """The minimum of the quadratic model on the orthant of the weights, and twice its decrease."""
     x, w = point.x[space.moving], problem.w
@@ -448,12 +458,16 @@ def _newton_step(
         return np.asarray(space.gradient(w * p * (z - (p * z).sum(axis=0))) + ridge * v)
 
     diagonal[diagonal == 0] = 1.0
-    step = _conjugate_gradients(hessian, -gradient, diagonal, products)
+    step = _conjugate_gradients(hessian, -gradient, diagonal, products, over)
     return step, -float(gradient @ step)
 
 
 def _conjugate_gradients(
-    hessian: Callable[[Vector], Vector], residual: Vector, diagonal: Vector, products: int
+    hessian: Callable[[Vector], Vector],
+    residual: Vector,
+    diagonal: Vector,
+    products: int,
+    over: Callable[[], bool],
 ) -> Vector:
     """hessian(x) = residual to a hundredth, preconditioned by the diagonal."""
     x = np.zeros_like(residual)
@@ -469,7 +483,7 @@ def _conjugate_gradients(
         residual = residual - size / curvature * product
         scaled = residual / diagonal
         last, size = size, float(residual @ scaled)
-        if size <= enough:
+        if size <= enough or over():
             break
         direction = scaled + size / last * direction
     return x
