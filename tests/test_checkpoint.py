@@ -146,6 +146,7 @@ def hostile(content, **values):
         ({"d": 0}, "d is missing"),
         ({"fits": None}, "told of the fits is incomplete"),
         ({"fits": [FACTS | {"gap": True}]}, "told of the fits is incomplete"),
+        ({"fits": [FACTS | {"n_epochs": 2**63}]}, "told of the fits is incomplete"),
         ({"fits": [FACTS]}, "some fits are incomplete"),
     ],
 )

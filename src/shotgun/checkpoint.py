@@ -143,8 +143,9 @@ def _complete(told: Any) -> bool:
     return (
         isinstance(told, dict)
         and told.keys() == _FACTS.keys()
-        and all(type(told[name]) is not bool for name in _FACTS)
         and all(isinstance(told[name], kind) for name, kind in _FACTS.items())
+        and all(type(v) is not bool for v in told.values())
+        and all(0 <= v < 2**63 for v in told.values() if isinstance(v, int))
     )
 
 

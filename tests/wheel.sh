@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# A wheel, installed in an empty environment where there is no compiler, passes the tests given (or a few).
+#
+#     bash tests/wheel.sh [TESTS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python3 -m pip wheel -q --no-deps -w build/wheel .
+python3 -m venv --clear build/empty
+ln -sf "$(command -v cat)" build/empty/bin/ # joblib counts processors by it
+empty() { PATH="$PWD/build/empty/bin" CC=none CXX=none "$PWD/build/empty/bin/python" -m "$@"; }
+empty pip install -q --only-binary :all: "$(echo build/wheel/*.whl)[test]"
+if [[ $# -eq 0 ]]; then set -- tests/test_linear.py tests/test_cli.py; fi
+empty pytest -q "$@"
