@@ -49,7 +49,7 @@ def look(content: bytes) -> None:
         y = np.ones(n) if matrix.y is None else matrix.y
         fit = shotgun.solve(matrix, y, 0.1, max_epochs=20, n_threads=1)
     except (ValueError, FileNotFoundError) as error:
-        if "m/" in str(error) or str(error).startswith(("A contains", "y contains")):
+        if "m/" in str(error) or str(error).startswith(("A ", "y ", "y, offset")):
             return
         raise
     np.testing.assert_array_equal(matrix @ np.ones(d), A @ np.ones(d))
