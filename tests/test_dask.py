@@ -393,7 +393,7 @@ def test_what_a_remote_matrix_raises_ends_the_fit() -> None:
 
     class Broken(shotgun.problem.Elsewhere):
         def design(self) -> Any:
-            return _core.remote64(3, 2, 6, fail, fail, fail)
+            return _core.remote64(3, 2, 6, fail, fail, fail, None)
 
     with pytest.raises(LookupError, match="gone"):
         shotgun.solve(Broken(), np.arange(3.0), 1.0)
