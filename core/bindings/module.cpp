@@ -456,7 +456,8 @@ NB_MODULE(_core, m) {
       .def_rw("eps", &Grid::eps)
       .def_rw("deviance", &Grid::deviance)
       .def_rw("x0", &Grid::x0)
-      .def_rw("last", &Grid::last);
+      .def_rw("last", &Grid::last)
+      .def("below", &Grid::below);
   nb::class_<TraceRow>(m, "TraceRow")
       .def_ro("lam", &TraceRow::lam)
       .def_ro("samples", &TraceRow::samples)

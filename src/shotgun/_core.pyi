@@ -122,6 +122,7 @@ class Grid:
     deviance: float
     x0: _Array
     last: float
+    def below(self, largest: float) -> list[float]: ...
 
 class TraceRow:
     lam: float

@@ -163,16 +163,16 @@ def path(
     [[0.5, 0.0, 0.0], [2.0, -1.0, 0.0]]
     """
     left, n_threads = until(deadline), check_threads(n_threads)
-    options = make_options(
-        engine=engine,
-        P=P,
-        n_threads=n_threads,
-        tol=tol,
-        working_set=working_set,
-        order=order,
-        max_epochs=max_epochs,
-        seed=seed,
-    )
+    how: dict[str, Any] = {
+        "engine": engine,
+        "P": P,
+        "tol": tol,
+        "working_set": working_set,
+        "order": order,
+        "max_epochs": max_epochs,
+        "seed": seed,
+    }
+    options = make_options(n_threads=n_threads, **how)
     grid = _grid(lams, n_lams, eps, deviance, l2)
     design, statement = state_problem(
         A,
@@ -199,26 +199,11 @@ def path(
         raise ValueError("start and checkpoint exclude each other")
     from shotgun.checkpoint import Checkpoint, identity
 
-    if not grid.lams:
-        largest = _core.lambda_max(design, statement, options)
-        grid.lams = np.geomspace(largest, grid.eps * largest, grid.count).tolist()
+    grid.lams = grid.lams or grid.below(_core.lambda_max(design, statement, options))
     vectors = (y, weights, offset, penalty_factor, *(bounds or ()), grid.lams, grid.l2s or l2)
-    same = identity(
-        A,
-        *vectors,
-        loss=loss,
-        delta=delta,
-        deviance=deviance,
-        engine=engine,
-        P=P,
-        tol=tol,
-        working_set=working_set,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        order=order,
-        max_epochs=max_epochs,
-        seed=seed,
-    )
+    what = {"loss": loss, "delta": delta, "deviance": deviance}
+    what |= {"fit_intercept": fit_intercept, "standardize": standardize}
+    same = identity(A, *vectors, **what, **how)
     return Checkpoint(checkpoint, same).follow(grid, run)
 
 

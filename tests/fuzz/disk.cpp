@@ -6,24 +6,13 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <limits>
+
+#include "bytes.hpp"
 
 namespace {
 
 using namespace shotgun;
-
-void require(bool fact) {
-  if (!fact) std::abort();
-}
-
-struct Bytes {
-  const std::uint8_t* at;
-  const std::uint8_t* end;
-
-  std::uint8_t next() { return at < end ? *at++ : 0; }
-};
 
 // A file that is in memory.
 struct Written {

@@ -1,36 +1,14 @@
 // Any compressed lines: the checker says of them what a slow look says, reads nothing but them, and
 // those that it lets pass are turned from rows to columns without a loss.
-#include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
+#include "bytes.hpp"
 #include "problem/convert.hpp"
 
 namespace {
 
 using namespace shotgun;
-
-void require(bool fact) {
-  if (!fact) std::abort();
-}
-
-// The bytes of an input, one after the other; zeros where there are no more.
-struct Bytes {
-  const std::uint8_t* at;
-  const std::uint8_t* end;
-
-  std::uint8_t next() { return at < end ? *at++ : 0; }
-  // Small numbers most of the time; now and then any.
-  template <class Index>
-  Index number() {
-    const auto byte = next();
-    if (byte < 250) return static_cast<Index>(byte % 32);
-    std::uint64_t bits = 0;
-    for (std::size_t k = 0; k < sizeof(Index); ++k) bits = bits << 8 | next();
-    return static_cast<Index>(bits);
-  }
-};
 
 template <class Index>
 bool looks_valid(const std::vector<Index>& starts, const std::vector<Index>& indices,
