@@ -46,6 +46,7 @@ class Point {
   }
 
   double x(Column j) const { return x_[j]; }
+  bool moved(Column j) const { return x_.holds(j); }  // x(j) is not zero
   // Sets every weight; refresh() must follow.
   template <class Value>
   void set_all(Value&& value) {

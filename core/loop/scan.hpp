@@ -8,10 +8,25 @@
 
 namespace shotgun {
 
-// c_j was computed at an older u; since then u has moved by at most `drift`, so that today's is
-// within ||a~_j|| drift of it (Cauchy-Schwarz, in the norms of W and W^-1). Whoever is content with
-// that bound need not look at the column again: towards the end of a fit, and along a path, few
-// columns must be.
+// What is known of |a~_j'u| without another look at the column. When u has moved by at most `drift`
+// in all (in the norm of W^-1), it is at most base + drift * norm (Cauchy-Schwarz). Two small
+// numbers, rounded up: going through those of all columns is what a round costs that scans few.
+struct Bound {
+  float base, norm;
+  double at(double drift) const {
+    return static_cast<double>(base) + drift * static_cast<double>(norm);
+  }
+};
+
+// Not below v, and above it by a few parts in ten millions; what float32 cannot hold becomes
+// infinite, or the smallest number there is, and so no reason to leave a column out.
+inline float rounded_up(double v) {
+  const float near = static_cast<float>(std::max(v, -1e38));
+  return near + std::abs(near) * 0x1p-22f + std::numeric_limits<float>::min();
+}
+
+// Whoever is content with a bound need not look at the column again: towards the end of a fit, and
+// along a path, few columns must be.
 template <Columns C>
 class Scan {
  public:
@@ -24,27 +39,36 @@ class Scan {
         threads_(threads),
         watch_(watch),
         c_(std::move(dots)),
-        seen_(c_.size()),
+        bounds_(c_.size()),
         u_(std::move(u)) {
-    if (features_.untouched()) return;
-    const double sum = total();
-    for (Column j = 0; j < features_.count(); ++j) c_[at(j)] = centred(j, c_[at(j)], sum);
+    const double sum = features_.untouched() ? 0.0 : total();
+    for_rows(threads_, features_.count(), [&](std::int64_t j) {
+      c_[at(j)] = centred(static_cast<Column>(j), c_[at(j)], sum);
+      bounds_[at(j)] = {rounded_up(std::abs(c_[at(j)])),
+                        rounded_up(std::sqrt(features_.norm2(static_cast<Column>(j))))};
+    });
   }
 
   std::span<const double> u() const { return u_; }
-  double c(Column j) const { return c_[at(j)]; }
-  // How far c(j) may be from a~_j'u; a trifle more, for the rounding of this bound itself.
-  double doubt(Column j) const {
-    const double drift = drift_since(j);
-    return drift == 0 ? 0.0 : drift * std::sqrt(features_.norm2(j)) * (1 + 1e-10);
+  // c(j), if the last refresh() was asked for it; else, and it may be there all the same, what it
+  // is not larger than. `place` is where the list of that refresh may have it.
+  double c(Column j, std::size_t place = 0) const {
+    if (everything_) return c_[at(j)];
+    if (place < which_.size() && which_[place] == j) return c_[place];
+    const auto found = std::ranges::lower_bound(which_, j);
+    if (found == which_.end() || *found != j) return bound(j);
+    return c_[static_cast<std::size_t>(found - which_.begin())];
   }
+  // The p-th column of that list, and its c.
+  auto known() const {
+    return [this](std::size_t p) { return std::pair(which_[p], c_[p]); };
+  }
+  double bound(Column j) const { return bounds_[at(j)].at(drift_); }
 
-  // Whether scale |a~_j'u| + radius ||a~_j|| may exceed `limit`.
+  // Whether scale |a~_j'u| + radius ||a~_j|| may exceed `limit`. NaN is no proof that it does not.
   bool may_exceed(Column j, double limit, double scale = 1, double radius = 0) const {
-    const double slack = limit - scale * std::abs(c_[at(j)]);
-    const double reach = scale * drift_since(j) + radius;
-    // Squares that leave the range of double do not decide for "no".
-    return (slack < 0) | !(reach * reach * features_.norm2(j) * (1 + 1e-10) < slack * slack);
+    const Bound b = bounds_[at(j)];
+    return !(scale * b.at(drift_) + radius * static_cast<double>(b.norm) <= limit);
   }
 
   void move_to(std::vector<double> u) {
@@ -52,37 +76,73 @@ class Scan {
       const double w = samples_.weight(i), move = u[at(i)] - u_[at(i)];
       return w > 0 ? move * move / w : 0.0;
     }));
-    if (step != 0) drift_.push_back(drift_.back() + step);
+    if (step != 0) {
+      drift_ += step;
+      stale_ = true;
+    }
     u_ = std::move(u);
   }
   // The same u, up to rounding.
   void replace(std::vector<double> u) { u_ = std::move(u); }
 
-  // Brings c(j) up to date for the columns `which`; returns how many had to be looked at.
-  std::size_t refresh(std::span<const Column> which) {
-    const auto is_fresh = [&](Column j) { return seen_[at(j)] == now(); };
-    std::vector<Column> rest;
-    if (std::ranges::any_of(which, is_fresh)) {
-      std::ranges::remove_copy_if(which, std::back_inserter(rest), is_fresh);
-      which = rest;
+  // Makes c(j) known for the columns `which`, ascending; returns how many had to be looked at.
+  std::size_t refresh(std::vector<Column> which) {
+    PerColumn<double> c(which.size());
+    std::vector<Column> rest;         // not known already,
+    std::vector<std::size_t> places;  // and where they go
+    for (std::size_t p = 0; !stale_ && p < which.size(); ++p) {
+      if (const std::size_t known = find(which[p]); known != nowhere) {
+        c[p] = c_[known];
+      } else {
+        rest.push_back(which[p]);
+        places.push_back(p);
+      }
     }
-    if (which.empty()) return 0;
-    const bool all = static_cast<Column>(which.size()) == features_.count();
-    PerColumn<double> dots(which.size());
-    A_.scan(threads_, u_.data(), all ? std::span<const Column>() : which, dots.data(), watch_);
-    const double sum = features_.untouched() ? 0.0 : total();
-    for_rows(threads_, static_cast<std::int64_t>(which.size()), [&](std::int64_t p) {
-      const Column j = which[at(p)];
-      c_[at(j)] = centred(j, dots[at(p)], sum);
-      seen_[at(j)] = now();
-    });
-    return which.size();
+    const std::size_t looked = stale_ ? which.size() : rest.size();
+    if (2 * looked > bounds_.size()) rebase();
+    if (stale_) {
+      look_at(which, c.data());
+    } else {
+      PerColumn<double> found(rest.size());
+      look_at(rest, found.data());
+      for (std::size_t p = 0; p < rest.size(); ++p) c[places[p]] = found[p];
+    }
+    which_ = std::move(which);
+    c_ = std::move(c);
+    everything_ = stale_ = false;
+    return looked;
   }
 
  private:
+  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-  std::uint32_t now() const { return static_cast<std::uint32_t>(drift_.size() - 1); }
-  double drift_since(Column j) const { return drift_.back() - drift_[seen_[at(j)]]; }
+
+  std::size_t find(Column j) const {
+    if (everything_) return at(j);
+    const auto found = std::ranges::lower_bound(which_, j);
+    return found != which_.end() && *found == j ? at(found - which_.begin()) : nowhere;
+  }
+  // out_p = c_j for j = which_p.
+  void look_at(std::span<const Column> which, double* out) {
+    if (which.empty()) return;
+    const bool all = static_cast<Column>(which.size()) == features_.count();
+    A_.scan(threads_, u_.data(), all ? std::span<const Column>() : which, out, watch_);
+    const double sum = features_.untouched() ? 0.0 : total();
+    for_rows(threads_, static_cast<std::int64_t>(which.size()), [&](std::int64_t p) {
+      const Column j = which[at(p)];
+      out[p] = centred(j, out[p], sum);
+      Bound& b = bounds_[at(j)];
+      b.base = rounded_up(std::abs(out[p]) - drift_ * static_cast<double>(b.norm));
+    });
+  }
+  // Counts drift from here on: what is subtracted from small numbers stays small.
+  void rebase() {
+    for_rows(threads_, features_.count(), [&](std::int64_t j) {
+      Bound& b = bounds_[at(j)];
+      b.base = rounded_up(b.at(drift_));
+    });
+    drift_ = 0;
+  }
   // sum_i u_i: zero with an intercept, up to what a large mean makes of its rounding.
   double total() const { return std::accumulate(u_.begin(), u_.end(), 0.0); }
   double centred(Column j, double dot, double sum) const {
@@ -94,10 +154,13 @@ class Scan {
   const Samples& samples_;
   int threads_;
   Watch& watch_;
-  PerColumn<double> c_;
-  PerColumn<std::uint32_t> seen_;  // after how many moves of u
+  std::vector<Column> which_;  // the columns of the last refresh,
+  PerColumn<double> c_;        // and their gradients,
+  bool everything_ = true;     // at first those of all columns;
+  bool stale_ = false;         // u has moved since
+  PerColumn<Bound> bounds_;
   std::vector<double> u_;
-  std::vector<double> drift_{0.0};  // how far u had moved by then, in all
+  double drift_ = 0;
 };
 
 }  // namespace shotgun

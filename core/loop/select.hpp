@@ -14,11 +14,12 @@ namespace shotgun {
 // it, else by its violation, or (negative) by what it lacks for one, per unit of the column; minus
 // infinity if it lacks too much to matter. Where |gradient| is at least `expectation` of lam, the
 // weight is expected to move though nothing violates yet (the strong rule).
+inline bool too_far(double gradient, double lam) { return gradient < 0.7 * lam; }
 inline double urgency(const Penalty& penalty, double x, double gradient, double norm2,
                       double expectation) {
   if (x != 0 || !penalty.scalable()) return infinity;
   const double excess = std::abs(gradient) - penalty.lam;
-  if (excess < -0.3 * penalty.lam || norm2 <= 0) return -infinity;
+  if (too_far(std::abs(gradient), penalty.lam) || norm2 <= 0) return -infinity;
   const double violation = penalty.violation(penalty.clamp(0.0), gradient);
   const bool expected = excess >= (expectation - 1) * penalty.lam;
   if (expected && expectation < 1 && violation == 0) return 1e-300;

@@ -45,6 +45,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
   // The first look at the gap comes when a quarter of the last shot's epochs are done.
   std::int64_t check = std::clamp<std::int64_t>(effort.shot / 4, 1, 20), idle = 0;
   const std::int64_t begin = effort.epochs;
+  const double unseen = 0x1p-98 * model.rows_value(threads);
   double gained = 0;
   for (std::int64_t done = 0; done < aim.epochs && !watch.stopped();) {
     const std::int64_t epochs =
@@ -61,8 +62,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     if (watch.stopped()) break;
     // F is of second order in what x lacks, the gap of first: epochs far below F's last bit still
     // pay.
-    const bool moved =
-        epoch.decrease > 0x1p-98 * model.rows_value(threads) || (epoch.shortened && engine.P() > 1);
+    const bool moved = epoch.decrease > unseen || (epoch.shortened && engine.P() > 1);
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (engine.ready() && epoch.decrease < aim.returns * gained) break;

@@ -13,13 +13,14 @@ namespace shotgun {
 
 class Weights {
  public:
-  explicit Weights(Column count) : present_(static_cast<std::size_t>(count)) {}
+  explicit Weights(Column count) : present_(static_cast<std::size_t>(count), 0) {}
 
   double operator[](Column j) const {
     if (!present_[at(j)]) return 0.0;
     const auto place = std::lower_bound(support_.begin(), support_.end(), j) - support_.begin();
     return values_[static_cast<std::size_t>(place)];
   }
+  bool holds(Column j) const { return present_[at(j)]; }        // it is not zero
   std::span<const Column> support() const { return support_; }  // ascending
   std::span<const double> values() const { return values_; }    // of the support
 

@@ -68,6 +68,11 @@ class WorkingSet {
   }
 
  private:
+  struct Voice {
+    Column j;
+    double c;
+  };
+
   // c is filled by the survey that the features make, on the way, of u.
   WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
              bool standardize, const Options& options, Watch& watch, PerColumn<double> c,
@@ -88,12 +93,18 @@ class WorkingSet {
 
   // All columns take part but the excluded, and those that have no say at all.
   void awaken() {
-    active_.resize(static_cast<std::size_t>(features_.count()));
-    std::iota(active_.begin(), active_.end(), 0);
+    const std::int64_t count = features_.count();
+    active_.resize(static_cast<std::size_t>(count));
+    for_rows(options_.threads, count, [&](std::int64_t j) {
+      active_[static_cast<std::size_t>(j)] = static_cast<Column>(j);
+    });
     if (!features_.alike())
       std::erase_if(active_, [&](Column j) { return features_.penalty(j).excluded(); });
     screened_ = 0;
-    if (options_.working_set) drop_unless([&](Column j) { return !idle(j); });
+    if (options_.working_set && !watch_.stopped())
+      drop_unless([&, plain = plain().has_value()](Column j) -> bool {
+        return !(empty(j) & (plain || features_.penalty(j).silent_at_zero()));
+      });
     const auto different = std::span(active_).first(
         features_.alike() ? std::min<std::size_t>(1, active_.size()) : active_.size());
     certifiable_ = std::ranges::none_of(different, [&](Column j) {
@@ -104,9 +115,9 @@ class WorkingSet {
   // It moves nothing, and its penalty wants it at zero. (Centred to nothing is not nothing: what
   // rounding leaves of such a column keeps its say. And what was never looked at is not known.)
   bool idle(Column j) const {
-    return (features_.norm2(j) == 0) & (features_.mean(j) == 0) &
-           features_.penalty(j).silent_at_zero() & !watch_.stopped();
+    return empty(j) && features_.penalty(j).silent_at_zero() && !watch_.stopped();
   }
+  bool empty(Column j) const { return (features_.norm2(j) == 0) & (features_.mean(j) == 0); }
 
   Status descend(const Callback& callback) {
     for (;; ++row_.round) {
@@ -132,8 +143,8 @@ class WorkingSet {
   // for what others will explain, a rough fit at a larger lam comes first, so that the real one
   // starts with the columns that matter. That lam, or 0 where there is no need for it.
   double larger_lambda() {
-    const auto violating = std::ranges::count_if(near_, [&](Column j) {
-      return features_.penalty(j).violation(point_.x(j), scan_.c(j)) > 0;
+    const auto violating = std::ranges::count_if(voices_, [&](const Voice& v) {
+      return features_.penalty(v.j).violation(point_.x(v.j), v.c) > 0;
     });
     if (violating <= 2 * point_.rows()) return 0;
     const double lam = features_.spec().lam, first = std::sqrt(lam) * std::sqrt(largest_lambda());
@@ -212,11 +223,12 @@ class WorkingSet {
 
   double largest_lambda() {
     if (!std::exchange(scanned_, true)) scan_.move_to(point_.dual_candidate());
-    scan_.refresh(active_);
+    scan_.refresh({active_.begin(), active_.end()});
     double largest = 0;
-    for (Column j : active_) {
+    for (std::size_t p = 0; p < active_.size(); ++p) {
+      const Column j = active_[p];
       const Penalty penalty = features_.penalty(j);
-      const double pull = -scan_.c(j) - penalty.l2 * point_.x(j);
+      const double pull = -scan_.c(j, p) - penalty.l2 * point_.x(j);
       const bool can_move = pull > 0 ? point_.x(j) < penalty.hi : point_.x(j) > penalty.lo;
       if (const double unit = features_.lambda_unit(j); unit > 0 && can_move)
         largest = std::max(largest, std::abs(pull) / unit);
@@ -279,29 +291,44 @@ class WorkingSet {
       scan_.replace(std::move(u));
     else
       scan_.move_to(std::move(u));
-    near_ = gather<Column>(options_.threads, static_cast<std::int64_t>(active_.size()),
-                           [&](std::int64_t p, std::vector<Column>& out) {
-                             const Column j = active_[static_cast<std::size_t>(p)];
-                             if (has_a_say(j)) out.push_back(j);
-                           });
-    scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(near_)) /
+    std::vector<Column> near = gather<Column>(
+        options_.threads, static_cast<std::int64_t>(active_.size()),
+        [&, plain = plain()](std::int64_t p, std::vector<Column>& out) {
+          const Column j = active_[static_cast<std::size_t>(p)];
+          if (point_.moved(j) || (plain ? scan_.may_exceed(j, *plain) : has_a_say(j)))
+            out.push_back(j);
+        });
+    const auto count = static_cast<std::int64_t>(near.size());
+    scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(std::move(near))) /
                  static_cast<double>(features_.count());
     effort_.work += scan_work_;
+    voices_ = gather<Voice>(
+        options_.threads, count,
+        [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Voice>& out) {
+          const auto [j, gradient] = c(static_cast<std::size_t>(p));
+          if (!plain || std::abs(gradient) > *plain || point_.moved(j))
+            out.push_back({j, gradient});
+        });
+  }
+  // lam, where all weights have the same and nothing else penalises or bounds them.
+  std::optional<double> plain() const {
+    const bool is = features_.alike() && features_.penalty(0).silent_at_zero();
+    return is ? std::optional(features_.penalty(0).lam) : std::nullopt;
   }
   bool has_a_say(Column j) const {
     const Penalty penalty = features_.penalty(j);
-    return point_.x(j) != 0 || !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
+    return !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
   }
 
   // The gap at the best dual point so far, never below what rounding may hide.
   void certify() {
-    const auto count = static_cast<std::int64_t>(near_.size());
+    const auto count = static_cast<std::int64_t>(voices_.size());
     const bool free = !certifiable_ || !point_.free().empty();  // then it has a say
     const double beta = free ? point_.beta() : L::beta;
     const Columnwise columns = columnwise_gap(
         options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
-          const Column j = near_[static_cast<std::size_t>(p)];
-          return DualTerm{features_.penalty(j), point_.x(j), scan_.c(j), beta * features_.norm2(j)};
+          const auto [j, c] = voices_[static_cast<std::size_t>(p)];
+          return DualTerm{features_.penalty(j), point_.x(j), c, beta * features_.norm2(j)};
         });
     scale_ = columns.scale;
     rounding_ = rounding();
@@ -380,13 +407,13 @@ class WorkingSet {
   void screen() {
     if (!options_.working_set || !std::isfinite(L::beta) || !by_gap()) return;
     const double radius = screening_radius(L::beta, here_);
-    drop_unless([&](Column j) -> bool {
+    drop_unless([&, plain = plain()](Column j) -> bool {
+      if (plain) return point_.moved(j) | scan_.may_exceed(j, *plain, scale_, radius);
       const Penalty penalty = features_.penalty(j);
       if (penalty.silent_at_zero())
-        return (point_.x(j) != 0) | scan_.may_exceed(j, penalty.lam, scale_, radius);
+        return point_.moved(j) | scan_.may_exceed(j, penalty.lam, scale_, radius);
       const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-      const double decided =
-          decided_weight(penalty, -scale_ * scan_.c(j), reach + scale_ * scan_.doubt(j));
+      const double decided = decided_weight(penalty, -scale_ * scan_.c(j), reach);
       return decided != point_.x(j) || features_.held_free(j);
     });
   }
@@ -404,11 +431,13 @@ class WorkingSet {
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
     auto candidates = gather<Candidate>(
         options_.threads, static_cast<std::int64_t>(active_.size()),
-        [&](std::int64_t p, std::vector<Candidate>& out) {
-          const Column j = active_[static_cast<std::size_t>(p)];
+        [&, plain = all ? std::nullopt : plain()](std::int64_t p, std::vector<Candidate>& out) {
+          const auto place = static_cast<std::size_t>(p);
+          const Column j = active_[place];
+          if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain)) return;
           if (in_working_set(j)) return;
           const double urge = all ? infinity
-                                  : urgency(features_.penalty(j), point_.x(j), scan_.c(j),
+                                  : urgency(features_.penalty(j), point_.x(j), scan_.c(j, place),
                                             features_.norm2(j), expectation);
           if (urge > -infinity) out.push_back({urge, j});
         });
@@ -589,7 +618,7 @@ class WorkingSet {
   Engine engine_;
   Effort effort_;
   PerColumn<Column> active_;            // not screened
-  std::vector<Column> near_;            // of those, with a say in the gap
+  std::vector<Voice> voices_;           // of those, the ones with a say in the gap
   std::vector<Column> fresh_;           // about to join the working set
   std::vector<unsigned char> member_;   // of the working set
   std::vector<Column> far_;             // the working set, where it does not fit here

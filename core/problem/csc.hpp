@@ -16,9 +16,12 @@ struct SparseColumn {
 };
 
 // Four running sums hide the latency of the adds; longer unrolling does not pay for short columns.
+// What is left over goes through the same four, times 0 or 1: most columns are short, and no
+// processor foresees how short the next one is.
 template <class T, class Index>
 [[gnu::always_inline]] inline double sparse_dot(const T* values, const Index* rows,
                                                 std::int64_t size, const double* v) {
+  if (size == 0) return 0;
   double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   std::int64_t p = 0;
   for (; p + 4 <= size; p += 4) {
@@ -27,8 +30,41 @@ template <class T, class Index>
     s2 += static_cast<double>(values[p + 2]) * v[rows[p + 2]];
     s3 += static_cast<double>(values[p + 3]) * v[rows[p + 3]];
   }
-  for (; p < size; ++p) s0 += static_cast<double>(values[p]) * v[rows[p]];
+  static constexpr double take[4][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}};
+  const double* const some = take[size - p];
+  const std::int64_t last = size - 1, a = std::min(p, last), b = std::min(p + 1, last),
+                     c = std::min(p + 2, last);
+  s0 += some[0] * static_cast<double>(values[a]) * v[rows[a]];
+  s1 += some[1] * static_cast<double>(values[b]) * v[rows[b]];
+  s2 += some[2] * static_cast<double>(values[c]) * v[rows[c]];
   return (s0 + s1) + (s2 + s3);
+}
+
+// sum_i w_i a_i, sum_i w_i a_i^2 and a'v of one column. Two running sums of each, likewise.
+struct Moments {
+  double sum = 0, squares = 0, dot = 0;
+  template <class T, class Index>
+  [[gnu::always_inline]] void add(const SparseColumn<T, Index>& a, std::int64_t p, double take,
+                                  const double* w, const double* v) {
+    const double value = take * static_cast<double>(a.values[p]);
+    const double weighted = w ? w[a.rows[p]] * value : value;
+    sum += weighted;
+    squares += weighted * value;
+    dot += value * v[a.rows[p]];
+  }
+};
+template <class T, class Index>
+[[gnu::always_inline]] inline Moments sparse_moments(const SparseColumn<T, Index>& a,
+                                                     const double* w, const double* v) {
+  Moments even, odd;
+  if (a.size == 0) return even;
+  std::int64_t p = 0;
+  for (; p + 2 <= a.size; p += 2) {
+    even.add(a, p, 1, w, v);
+    odd.add(a, p + 1, 1, w, v);
+  }
+  even.add(a, a.size - 1, p < a.size ? 1 : 0, w, v);
+  return {even.sum + odd.sum, even.squares + odd.squares, even.dot + odd.dot};
 }
 
 template <class T, class Index = Row>

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 #include <vector>
 
 #if defined(__linux__)
@@ -67,11 +68,20 @@ struct PagesAllocator {
   template <class U>
   PagesAllocator(const PagesAllocator<U>&) {}
   T* allocate(std::size_t count) { return static_cast<T*>(Pages::allocate(count * sizeof(T))); }
+  // What is not given a value has none: pages are first touched by the thread that fills them.
+  template <class U>
+  void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+  }
   void deallocate(T* data, std::size_t count) { Pages::release(data, count * sizeof(T)); }
   bool operator==(const PagesAllocator&) const { return true; }
 };
 
-// A number for every column.
+// A number for every column; uninitialised unless a value is given.
 template <class T>
 using PerColumn = std::vector<T, PagesAllocator<T>>;
 

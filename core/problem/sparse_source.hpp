@@ -137,17 +137,10 @@ class SparseSource final : public PackingSource<Home> {
         [&](std::int64_t first, std::int64_t last) {
           std::vector<double> sums(static_cast<std::size_t>(last - first));
           home_.survey(first, last, [&](std::int64_t j, const Handle<C>& a) {
-            double s = 0, q = 0, c = 0;
-            for (std::int64_t p = 0; p < a.size; ++p) {
-              const double value = static_cast<double>(a.values[p]);
-              const double weighted = w ? w[a.rows[p]] * value : value;
-              s += weighted;
-              q += weighted * value;
-              c += value * v[a.rows[p]];
-            }
-            sums[static_cast<std::size_t>(j - first)] = s;
-            squares[j] = q == 0 && a.size > 0 ? Source<C>::tiny : q;
-            dots[j] = c;
+            const Moments m = sparse_moments(a, w, v);
+            sums[static_cast<std::size_t>(j - first)] = m.sum;
+            squares[j] = (m.squares == 0) & (a.size > 0) ? Source<C>::tiny : m.squares;
+            dots[j] = m.dot;
           });
           return tell(static_cast<Column>(first), static_cast<Column>(last), sums.data());
         });

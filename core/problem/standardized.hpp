@@ -91,23 +91,30 @@ class Features {
     const double shared = A.survey(
         threads, samples.weights(), v.data(), norm2_.data(), dots.data(), watch,
         [&](Column first, Column last, const double* sums) {
-          std::vector<Column> odd;
-          double cosines = 0;
+          // The loop has no branches; few runs have a column to look at again.
+          double cosines = 0;  // only dense columns are asked for them
+          std::int64_t odd = 0;
+          std::vector<unsigned char> is_odd(static_cast<std::size_t>(last - first));
           for (Column j = first; j < last; ++j) {
             const double squares = norm2_[at(j)], sum = sums[j - first];
             const double mean = centred ? sum / total_w_ : 0.0, about_mean = squares - mean * sum;
-            cosines += sum * (sum / std::max(squares, 1e-300));
+            if constexpr (C::dense) cosines += sum * (sum / std::max(squares, 1e-300));
             const bool in_range = (squares > 1e-200) & (squares < 1e200);
             const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
             if (centred) mean_[at(j)] = mean;
             norm2_[at(j)] = about_mean;
-            if (!safe & (squares != 0)) odd.push_back(j);
+            odd += is_odd[at(j - first)] = !safe & (squares != 0);
           }
+          if (odd == 0) return cosines;
           const std::lock_guard lock(turn);
-          suspicious.insert(suspicious.end(), odd.begin(), odd.end());
+          for (Column j = first; j < last; ++j)
+            if (is_odd[at(j - first)]) suspicious.push_back(j);
           return cosines;
         });
-    if (watch.stopped()) return;
+    if (watch.stopped()) {  // what was not looked at is nothing
+      for (auto* each : {&norm2_, &mean_, &dots}) std::ranges::fill(*each, 0.0);
+      return;
+    }
     if (!centred) shared_ = shared / (total_w_ * static_cast<double>(count()));
     std::ranges::sort(suspicious);
     for (Column j : suspicious) {
