@@ -1,13 +1,18 @@
 """What a second thread brings: wall time of fits to 1e-6 on 1 and 2 threads, phase by phase.
 
-    python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20]
+    python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20] [--beside 2]
 
-Interleaved, least of the repeats, for the whole fit and for each phase by itself.
+Interleaved, least of the repeats, for the whole fit and for each phase by itself; `--beside N` has N
+other programs want the processor all the time.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from problems import table
 
@@ -23,16 +28,34 @@ def spent(fit: shotgun.Solution) -> dict[str, float]:
     return {"fit": fit.seconds, "start": start, **phases}
 
 
+@contextmanager
+def beside(count: int) -> Iterator[None]:
+    """So many programs that do nothing, as fast as they can."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in busy:
+            program.kill()
+            program.wait()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--rows", default="D/100,T/100,S/500,XL/20")
+    parser.add_argument("--beside", type=int, default=0, help="programs that want the cores too")
     options = parser.parse_args()
+    with beside(options.beside):
+        compare(options.rows.split(","), options.repeat)
+
+
+def compare(names: list[str], repeat: int) -> None:
     rows = {row.name: row for row in table()}
-    for name in options.rows.split(","):
+    for name in names:
         problem = rows[name].build()
         least: dict[int, dict[str, float]] = {}
-        for _ in range(options.repeat):
+        for _ in range(repeat):
             for threads in (1, 2):
                 fit = shotgun.solve(
                     problem.A,

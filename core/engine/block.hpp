@@ -75,15 +75,27 @@ class Block {
     Epoch epoch;
     const double per_block = nonzeros_ * static_cast<double>(P_);
     const int threads = per_block > 4e3 ? threads_ : 1;
+    const std::int64_t steps = blocks_ * epochs;
+    std::int64_t begin = 0;  // a region that is crowded ends early, and the next one goes on
+    while (begin < steps && !watch.stopped())
+      watch.saw_threads(
+          run_steps(std::min(threads, slabs_.count()), x, begin, steps, epoch, watch));
+    return epoch;
+  }
+
+ private:
+  // Steps from `begin`, which follows them, to at most `end`; returns how many threads there were.
+  int run_steps(int threads, std::span<double> x, std::int64_t& begin, std::int64_t end,
+                Epoch& epoch, Watch& watch) {
     halt_[0] = halt_[1] = false;
-    const int ran = run_region(std::min(threads, slabs_.count()), [&](Team team) {
+    return run_region(threads, [&, first = begin](Team team) {
       const auto size = static_cast<std::size_t>(P_);
       Local local{{x.begin(), x.end()},      model_.running,
                   std::vector<double>(size), std::vector<double>(size),
-                  std::vector<double>(size), {}};
-      const std::int64_t steps = blocks_ * epochs;
-      accumulate(team, 0, 0);
-      for (std::int64_t step = 0; step < steps; ++step) {
+                  std::vector<double>(size), epoch};
+      std::int64_t step = first;
+      accumulate(team, step % blocks_, static_cast<int>(step % 2));
+      for (; step < end; ++step) {
         team.barrier.wait();
         if (halt_[step % 2]) break;
         const std::int64_t b = step % blocks_;
@@ -91,22 +103,20 @@ class Block {
         apply(team, b, local);
         if (team.thread == 0) {
           watch.poll();
-          halt_[(step + 1) % 2] = watch.stopped();
+          halt_[(step + 1) % 2] = watch.stopped() || team.barrier.crowded();
         }
-        if (step + 1 < steps)
+        if (step + 1 < end)
           accumulate(team, (step + 1) % blocks_, static_cast<int>((step + 1) % 2));
       }
       if (team.thread == 0) {
         std::copy(local.x.begin(), local.x.end(), x.begin());
         model_.running = local.running;
         epoch = local.epoch;
+        begin = step;
       }
     });
-    watch.saw_threads(ran);
-    return epoch;
   }
 
- private:
   // What every thread computes for itself, to the same bits.
   struct Local {
     std::vector<double> x;

@@ -51,15 +51,20 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
     rho = next;
     return rho > target;
   };
-  run_region(normal.threads(), [&](const Team& team) {
-    for (int iteration = 0; iteration < most && more; ++iteration) {
-      normal.apply(team, search, product);
-      team.once([&] {
-        watch.poll();
-        more = advance() && !watch.stopped();
-      });
-    }
-  });
+  // A region that is crowded ends early, and the next one goes on.
+  for (int iteration = 0; iteration < most && more;) {
+    bool stay = true;
+    run_region(normal.threads(), [&](const Team& team) {
+      while (stay) {
+        normal.apply(team, search, product);
+        team.once([&] {
+          watch.poll();
+          more = advance() && !watch.stopped();
+          stay = ++iteration < most && more && !team.barrier.crowded();
+        });
+      }
+    });
+  }
   return {std::move(step), !more};
 }
 

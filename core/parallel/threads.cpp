@@ -28,11 +28,16 @@ class Pool {
   // The number of threads that ran, 0 when the pool is already running a region.
   int try_run(int threads, const Body& body) {
     if (in_use_.test_and_set(std::memory_order_acquire)) return 0;
+    if (resting()) {
+      in_use_.clear(std::memory_order_release);
+      return 0;
+    }
     threads = grow(threads);
     start(threads, body);
     execute(0);
     Backoff backoff;
     while (running_.load(std::memory_order_acquire) != 0) backoff.pause();
+    if (barrier_->crowded()) rest_until_ = Backoff::Clock::now() + rest;
     const std::exception_ptr failure = std::exchange(failure_, nullptr);
     in_use_.clear(std::memory_order_release);
     if (failure) std::rethrow_exception(failure);
@@ -40,6 +45,16 @@ class Pool {
   }
 
  private:
+  // After a region that was crowded its caller works alone for a while: long enough that the time
+  // lost on finding out again is small beside it.
+  static constexpr std::chrono::milliseconds rest{100};
+  bool resting() {
+    if (rest_until_ == Backoff::Clock::time_point{}) return false;
+    if (Backoff::Clock::now() < rest_until_) return true;
+    rest_until_ = {};
+    return false;
+  }
+
   // What workers wait for: a new generation, and how many threads it takes.
   struct Call {
     std::uint32_t generation = 0;
@@ -123,6 +138,7 @@ class Pool {
   int workers_ = 0;
   const Body* body_ = nullptr;
   std::optional<Barrier> barrier_;
+  Backoff::Clock::time_point rest_until_;  // of whoever has the pool
   std::atomic<int> running_{0};
   std::exception_ptr failure_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -14,8 +15,14 @@ namespace shotgun {
 // Spins briefly, then yields: long spins are tens of times slower when another job has the core.
 class Backoff {
  public:
+  using Clock = std::chrono::steady_clock;
+
+  // A millisecond is far longer than threads that have a core each wait for one another.
+  static constexpr std::chrono::milliseconds long_wait{1};
+  bool long_already() const { return spins_ > 50 && Clock::now() - since_ > long_wait; }
   void pause() {
     if (++spins_ > 50) {
+      if (spins_ == 51) since_ = Clock::now();
       std::this_thread::yield();
     } else {
 #if defined(__x86_64__)
@@ -26,12 +33,17 @@ class Backoff {
 
  private:
   int spins_ = 0;
+  Clock::time_point since_;
 };
 
 // All T threads of a region meet here. A phase counter instead of a flag lets it be used again at
 // once. `arrived` is read-modify-written with acq_rel, so what each thread wrote before is visible
 // to all after. A thread that fails will never arrive: it breaks the barrier, and whoever waits
 // there, or comes later, throws Broken.
+//
+// Where other programs want the cores too, a thread may have to wait for its own while all others
+// wait for it: a few long waits and the region is `crowded`. No result depends on the number of
+// threads, so whoever meets often leaves such a region and goes on alone.
 class Barrier {
  public:
   struct Broken {};
@@ -50,12 +62,15 @@ class Barrier {
       if (broken_.load(std::memory_order_acquire)) throw Broken();
       backoff.pause();
     }
+    if (backoff.long_already()) long_waits_.fetch_add(1, std::memory_order_relaxed);
   }
+  bool crowded() const { return long_waits_.load(std::memory_order_relaxed) >= 4; }
   void shatter() { broken_.store(true, std::memory_order_release); }
 
  private:
   const int threads_;
   std::atomic<bool> broken_{false};
+  std::atomic<int> long_waits_{0};
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<unsigned> phase_{0};
 };
@@ -81,7 +96,7 @@ struct Team {
 
 // Calls body(team) on `threads` threads, the caller being thread 0, waits for all, and returns how
 // many there were. When the pool is busy (another Python thread's fit, or a region inside a region)
-// the caller runs alone: no result depends on the number of threads, so only time is lost. The
+// or has just been crowded, the caller runs alone: no result depends on the number of threads. The
 // first exception thrown by a thread is rethrown here, once all have left the region.
 int run_region(int threads, const std::function<void(Team)>& body);
 

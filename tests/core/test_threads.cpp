@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 #include "parallel/atomic.hpp"
 #include "parallel/threads.hpp"
@@ -193,3 +194,21 @@ TEST_CASE("a forked child gets threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
 }
 #endif
+
+TEST_CASE(
+    "after a region whose threads kept each other waiting the caller works alone for a while") {
+  using namespace std::chrono_literals;
+  const auto region = [](std::chrono::milliseconds late) {
+    return run_region(2, [&](Team team) {
+      for (int meeting = 0; meeting < 6; ++meeting) {
+        if (team.thread == 1) std::this_thread::sleep_for(late);
+        team.barrier.wait();
+      }
+    });
+  };
+  while (region(0ms) != 2) std::this_thread::sleep_for(10ms);  // from whoever crowded it before
+  CHECK(region(5ms) == 2);
+  CHECK(region(0ms) == 1);
+  std::this_thread::sleep_for(150ms);
+  CHECK(region(0ms) == 2);
+}
