@@ -2,8 +2,8 @@
 
     python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20] [--beside 2]
 
-Interleaved, least of the repeats, for the whole fit and for each phase by itself; `--beside N` has N
-other programs want the processor all the time.
+Interleaved, least of the repeats, for the whole fit and for each phase by itself; `--beside N` has
+N other programs want the processor all the time.
 """
 
 from __future__ import annotations
