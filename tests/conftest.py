@@ -15,8 +15,13 @@ from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes, load_iris
 
+from shotgun import _core
+
 pytest.register_assert_rewrite("reference")
 from reference import CLASSES, loss_slopes  # noqa: E402
+
+# Fits of tests have the threads that they ask for, whatever else the machine does.
+_core.heed_crowds(False)
 
 # The same examples in every run, so that a red run is red again; HYPOTHESIS_PROFILE=explore draws
 # new ones each time, ten times as many, and nightly fifty times.

@@ -378,6 +378,7 @@ extern "C" __attribute__((visibility("default"))) void shotgun_set_num_threads(i
 
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // what a daemon thread still holds at the end is no leak
+  m.def("heed_crowds", &shotgun::heed_crowds);
   nb::class_<Design>(m, "Design").def_ro("rows", &Design::rows).def_ro("cols", &Design::cols);
   bind_matrices<double>(m);
   bind_matrices<float>(m);

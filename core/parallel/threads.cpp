@@ -20,6 +20,8 @@ namespace {
 
 using Body = std::function<void(Team)>;
 
+std::atomic<bool> heeding_crowds{true};
+
 class Pool {
  public:
   explicit Pool(pid_t owner) : owner_(owner) {}
@@ -37,7 +39,8 @@ class Pool {
     execute(0);
     Backoff backoff;
     while (running_.load(std::memory_order_acquire) != 0) backoff.pause();
-    if (barrier_->crowded()) rest_until_ = Backoff::Clock::now() + rest;
+    if (barrier_->crowded() && heeding_crowds.load(std::memory_order_relaxed))
+      rest_until_ = Backoff::Clock::now() + rest;
     const std::exception_ptr failure = std::exchange(failure_, nullptr);
     in_use_.clear(std::memory_order_release);
     if (failure) std::rethrow_exception(failure);
@@ -182,6 +185,8 @@ int run_region(int threads, const Body& body) {
   body({0, 1, alone});
   return 1;
 }
+
+void heed_crowds(bool heed) { heeding_crowds.store(heed, std::memory_order_relaxed); }
 
 int default_threads() {
   if (const int chosen = chosen_threads.load(std::memory_order_relaxed)) return chosen;

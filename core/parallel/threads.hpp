@@ -100,6 +100,9 @@ struct Team {
 // first exception thrown by a thread is rethrown here, once all have left the region.
 int run_region(int threads, const std::function<void(Team)>& body);
 
+// Whether crowds are heeded, as they are unless told. Tests of threads want all that they ask for.
+void heed_crowds(bool heed);
+
 // How many threads a fit uses unless told: what threadpoolctl set, else OMP_NUM_THREADS, else the
 // processors that affinity and cgroup leave to this process.
 int default_threads();
