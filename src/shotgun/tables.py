@@ -24,6 +24,7 @@ except ImportError:
     raise needs("pyarrow", "CSV, Parquet and Arrow files") from None
 
 _SPARSE_BELOW = 0.25  # of the entries can be non-zero: A is sparse
+_DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
 
 
 @dataclass(frozen=True)
@@ -280,6 +281,8 @@ def _sparse(part: Column, n: int, dtype: np.dtype[Any]) -> Any:
 
 def write(file: IO[bytes], data: Data, kind: str) -> None:
     """The features, then y, weights and offset."""
+    if sp.issparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
+        raise ValueError("A is sparse and too large for a table: write svmlight or npz")
     A = sound(data.A).tocsc() if sp.issparse(data.A) else data.A
     names = data.feature_names or [f"f{j}" for j in range(A.shape[1])]
     columns = [
