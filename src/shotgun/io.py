@@ -286,10 +286,10 @@ def format_of(path: str, format: str | None = None) -> str:
             return name
     if suffix in (".pkl", ".pickle", ".joblib"):
         raise ValueError(f"{path}: pickles are not read: they may run any code")
-    known = ", ".join(f"{s} ({name})" for name, form in FORMATS.items() for s in form.suffixes)
-    raise ValueError(
-        f"{path}: the suffix does not tell the format; give format, or a suffix of: {known}"
+    known = (
+        f"{name} ({' '.join(form.suffixes)})" for name, form in FORMATS.items() if form.suffixes
     )
+    raise ValueError(f"{path}: the suffix does not tell the format; give it: {', '.join(known)}")
 
 
 def check_float(dtype: Any) -> np.dtype[Any]:

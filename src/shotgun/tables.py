@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -143,7 +144,8 @@ def _position(source: Source, role: str, wanted: Any, names: list[str]) -> int |
             return names.index(wanted)
     elif -len(names) <= wanted < len(names):
         return wanted % len(names)
-    some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    few = difflib.get_close_matches(str(wanted), names, 3) or names[:10]
+    some = ", ".join(few) + (", ..." if len(few) < len(names) else "")
     raise ValueError(f"{source.name}: no column {wanted!r} for {role}; there are {some}")
 
 
@@ -219,7 +221,7 @@ def _imputed(source: Source, features: list[Column]) -> list[Column]:
         return features
     if source.impute is None:
         cell = _cell(source, gaps[0].name, gaps[0].missing)
-        raise ValueError(f"{cell}: missing value; impute would replace it")
+        raise ValueError(f"{cell}: missing value; impute (mean, median, zero) would replace it")
     some = ", ".join(part.name for part in gaps[:5]) + (", ..." if len(gaps) > 5 else "")
     count = sum(int(part.missing.sum()) for part in gaps)
     source.notes.append(f"{count} missing values imputed ({source.impute}) in column(s) {some}")
