@@ -1,5 +1,10 @@
 """The site. `sphinx-build -W docs build/site`, with the extra `docs` installed."""
 
+import shutil
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
 from sphinx_gallery.sorting import ExplicitOrder
 
 project = "Shotgun"
@@ -21,6 +26,8 @@ _ALONE = (
     "index",
     "start",
     "how-it-works",
+    "coming-from",
+    "scikit-learn",
     "paper",
     "benchmarks",
     "extending",
@@ -96,5 +103,21 @@ def skip_foreign(app, what, name, thing, skip, options):
     return skip or not str(home).startswith("shotgun")
 
 
+def show_study(app, doctree):
+    """The study is a page of its own: a link opens it, where Sphinx would have it downloaded."""
+    for link in list(doctree.findall(addnodes.download_reference)):
+        if link["reftarget"] == "study/index.html":
+            page = nodes.reference("", "", *link.children, refuri=link["reftarget"], internal=True)
+            link.replace_self(page)
+
+
+def copy_study(app, failure):
+    if failure is None:
+        here, there = Path(app.srcdir) / "study", Path(app.outdir) / "study"
+        shutil.copytree(here, there, dirs_exist_ok=True)
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("doctree-read", show_study, priority=0)
+    app.connect("build-finished", copy_study)

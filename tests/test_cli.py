@@ -347,6 +347,12 @@ def test_convert_keeps_the_data(files, tmp_path):
         (("fit", "{}/nothing.csv", "-y", "y"), "nothing.csv: No such file or directory"),
         (("fit", "{}/train.csv"), "train.csv: give --target"),
         (("fit", "{}/train.csv", "-y", "z"), "train.csv: no column 'z' for target"),
+        (
+            ("fit", "{}/missing.csv", "--plot", "a.xyz"),
+            "--plot a.xyz: give a name that ends in .png",
+        ),
+        (("path", "{}/missing.csv", "--plot", "{}/no/a.png"), "/no: No such file or directory"),
+        (("cv", "{}/missing.csv", "-o", "{}/no/a.shotgun"), "/no: No such file or directory"),
         (("fit", "{}/kinds.csv", "-y", "kind"), "kinds.csv: the target holds text"),
         (("fit", "{}/train.npz", "--lam", "1", "--lam-ratio", "1"), "--lam or --lam-ratio"),
         (("fit", "-"), "give format"),
@@ -363,6 +369,13 @@ def test_convert_keeps_the_data(files, tmp_path):
 )
 def test_a_mistake_gets_one_clear_line(args, said, files):
     assert said in complaint(*(arg.replace("{}", str(files)) for arg in args))
+
+
+def test_data_that_a_model_does_not_fit_are_named(files, tmp_path):
+    model, data = tmp_path / "m.shotgun", tmp_path / "narrow.npz"
+    run("fit", files / "train.npz", "-o", model)
+    io.write(data, io.Data(X[:, :4], Y))
+    assert complaint("predict", model, data) == f"{data}: 4 features, but {model} knows 15"
 
 
 @pytest.mark.parametrize("args", [("fit",), ("fly",), ("fit", "x.csv", "--lam", "-1")])

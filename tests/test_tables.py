@@ -102,6 +102,7 @@ def test_columns_are_taken_by_name_or_position(save):
     assert read(path).y is None
     assert complaint(path, "height").startswith("no column 'height' for target; there are age, ")
     assert complaint(path, 5).startswith("no column 5 for target")
+    assert complaint(path, "agee").endswith("there are age, ...")
     assert "must be different columns" in complaint(path, "age", weights=0)
     assert "column 'town' holds string" in complaint(path, weights="town")
 
@@ -135,12 +136,13 @@ def test_dictionaries_have_only_the_values_that_occur(save):
 @pytest.mark.parametrize("gap", [None, float("nan")])
 def test_missing_values_are_refused_with_row_and_column(save, gap):
     path = save({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, gap]})
-    assert complaint(path) == "row 3, column 'b': missing value; impute would replace it"
+    said = "row 3, column 'b': missing value; impute (mean, median, zero) would replace it"
+    assert complaint(path) == said
     assert complaint(path, "b", impute="mean") == "row 3, column 'b': missing value"
 
 
 def test_missing_cells_of_a_text_are_refused(save):
-    said = "row 2, column 'town': missing value; impute would replace it"
+    said = "row 2, column 'town': missing value; impute (mean, median, zero) would replace it"
     assert complaint(save("age,town\n1,Bonn\n2,\n", "csv")) == said
     assert read(save('age,town\n1,Bonn\n2,""\n', "csv")).feature_names[1:] == ["town=", "town=Bonn"]
     assert complaint(save("age,town\n,Bonn\n2,x\n", "csv")).startswith("row 1, column 'age'")

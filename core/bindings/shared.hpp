@@ -1,4 +1,5 @@
-// What the files of the bindings share: arrays handed over to and by Python, the GIL, and Ctrl-C.
+// What the files of the bindings share: arrays handed over to and by Python, the GIL, Ctrl-C and
+// errors.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,12 +17,14 @@
 #include <cxxabi.h>
 #endif
 
+#include "io/disk.hpp"
 #include "loop/solve.hpp"
 
 namespace nb = nanobind;
 
 namespace shotgun {
 
+void bind_matrices(nb::module_& m);
 void bind_io(nb::module_& m);
 void bind_study(nb::module_& m);
 
@@ -106,6 +111,34 @@ inline bool signalled() {
 
 inline void raise_if_interrupted(const Watch& watch) {
   if (watch.reason() == Watch::Reason::interrupted) throw nb::python_error();
+}
+
+[[noreturn]] inline void raise_os_error(const std::system_error& e) {
+  PyErr_SetString(PyExc_OSError, e.what());
+  throw nb::python_error();
+}
+
+// Runs body without the GIL; input that only a pass over A shows to be bad becomes a ValueError.
+template <class Body>
+auto guarded(Watch& watch, Body&& body) {
+  try {
+    auto result = [&] {
+      WithoutGil nogil;
+      return body();
+    }();
+    raise_if_interrupted(watch);
+    return result;
+  } catch (const Overflow&) {
+    throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
+  } catch (const disk::Damaged& e) {
+    throw nb::value_error(e.what());
+  } catch (const std::system_error& e) {
+    raise_os_error(e);
+  } catch (const NotFinite& e) {
+    throw nb::value_error(("A contains NaN or infinity, first seen at row " +
+                           std::to_string(e.row) + ", column " + std::to_string(e.column))
+                              .c_str());
+  }
 }
 
 }  // namespace shotgun

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/update.hpp"
 #include "parallel/threads.hpp"
+#include "problem/penalty.hpp"
 
 namespace shotgun {
 

@@ -95,8 +95,7 @@ class SpectralRadius {
     return 0.5 * (lo + hi);
   }
 
-  // Ritz value, and its error: residual^2 / gap to the second (never more than the residual
-  // itself).
+  // Ritz value, and how far it is from an eigenvalue at most: its residual.
   void measure() {
     rho_ = largest_eigenvalue();
     const std::size_t m = diagonal_.size();
@@ -109,8 +108,7 @@ class SpectralRadius {
       squares += last * last;
       if (squares > 1e200) last *= 1e-100, previous *= 1e-100, squares *= 1e-200;
     }
-    const double residual = off_.back() * std::abs(last) / std::sqrt(squares);
-    error_ = residual;
+    error_ = off_.back() * std::abs(last) / std::sqrt(squares);
   }
 
   NormalMatrix<C> normal_;

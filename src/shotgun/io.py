@@ -19,7 +19,7 @@ unpacks to, more than 256 MB and 100 times its size is refused unless `max_bytes
 from __future__ import annotations
 
 import contextlib
-import math
+import importlib
 import os
 import stat
 import sys
@@ -32,7 +32,6 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-import shotgun._core as _core
 from shotgun import market
 from shotgun.compressed import (
     CHUNK,
@@ -48,15 +47,11 @@ from shotgun.problem import (
     check_choice,
     check_count,
     check_threads,
-    is_sparse,
     sound,
 )
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
-
-_VECTORS = ("y", "weights", "offset", "feature_names")  # of an archive
-_DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
 
 
 @dataclass(frozen=True)
@@ -291,10 +286,10 @@ def format_of(path: str, format: str | None = None) -> str:
             return name
     if suffix in (".pkl", ".pickle", ".joblib"):
         raise ValueError(f"{path}: pickles are not read: they may run any code")
-    known = ", ".join(f"{s} ({name})" for name, form in FORMATS.items() for s in form.suffixes)
-    raise ValueError(
-        f"{path}: the suffix does not tell the format; give format, or a suffix of: {known}"
+    known = (
+        f"{name} ({' '.join(form.suffixes)})" for name, form in FORMATS.items() if form.suffixes
     )
+    raise ValueError(f"{path}: the suffix does not tell the format; give it: {', '.join(known)}")
 
 
 def check_float(dtype: Any) -> np.dtype[Any]:
@@ -317,209 +312,28 @@ def is_number(text: str) -> bool:
     return True
 
 
-# svmlight
+# The formats
 
 
-def _read_svmlight(source: Source) -> Data:
-    options = _core.SvmlightOptions()
-    options.zero_based = source.zero_based
-    options.features = source.n_features
-    options.threads = source.n_threads
-    single = source.dtype == np.float32
-    if source.is_plain:
-        with open(source.path, "rb") as file:
-            before = os.fstat(file.fileno())
-            args = (source.name, single, options)
-            parts = _core.svmlight_file(file.fileno(), before.st_size, *args)
-            after = os.fstat(file.fileno())
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise ValueError(f"{source.name}: changed while it was read")
-    else:
-        parts = _core.svmlight_bytes(source.load(), source.name, single, options)
-    if line := parts["qid_line"]:
-        source.notes.append(f"line {line}: qid is ignored, here and below")
-    shape = (len(parts["y"]), len(parts["starts"]) - 1)
-    A = Columns(parts["values"], parts["rows"], parts["starts"], shape)
-    return Data(A, parts["y"], weights=parts["weights"], zero_based=parts["zero_based"])
+def _later(name: str, *kind: str) -> Callable[..., Any]:
+    """`module.function`, loaded when there is such a file: pyarrow and scipy take their time."""
+    module, function = name.split(".")
 
+    def loaded(*args: Any) -> Any:
+        return getattr(importlib.import_module(f"shotgun.{module}"), function)(*args, *kind)
 
-def _write_svmlight(file: IO[bytes], data: Data) -> None:
-    from scipy.sparse import csr_array
-
-    if data.y is None or data.y.dtype.kind not in "fiub":
-        raise ValueError("svmlight needs a target of numbers")
-    if data.offset is not None:
-        raise ValueError("svmlight has no place for an offset")
-    A = csr_array(sound(data.A))
-    A.sum_duplicates()
-    labels = list(map(_plain, data.y.tolist()))
-    if data.weights is not None:
-        labels = [f"{a}:{_plain(w)}" for a, w in zip(labels, data.weights.tolist(), strict=True)]
-    for i, label in enumerate(labels):
-        row = slice(A.indptr[i], A.indptr[i + 1])
-        entries = zip((A.indices[row] + 1).tolist(), A.data[row].tolist(), strict=True)
-        line = " ".join([label, *(f"{j}:{_plain(value)}" for j, value in entries)])
-        file.write(line.encode() + b"\n")
-
-
-def _plain(number: float) -> str:
-    """The shortest text that is read as the same number."""
-    return repr(float(number)).removesuffix(".0")
-
-
-# npz
-
-
-def _read_npz(source: Source) -> Data:
-    from scipy.sparse import csc_array, load_npz
-
-    with source.seekable() as file, source.blamed():
-        size = _check_archive(source, file)
-        archive = np.load(file, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("holds one array, not an archive of them")
-        saved = "format" in archive.files  # by scipy.sparse.save_npz
-        arrays = {name: archive[name] for name in archive.files if not saved or name in _VECTORS}
-        if saved:
-            file.seek(0)
-            A = load_npz(file)
-        elif "indptr" in arrays:
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            A = csc_array(parts, shape=tuple(arrays["shape"]))
-        else:
-            A = arrays.get("A", arrays.get("X"))
-            if A is None or A.ndim != 2:
-                raise ValueError("holds neither a matrix A or X nor a sparse matrix")
-        source.check_claim(8 * sum(A.shape), size)  # before it is turned into columns
-        A, vectors = _vectors(source, sound(A), arrays)
-        names = arrays.get("feature_names")
-        return Data(A, **vectors, feature_names=None if names is None else names.tolist())
-
-
-def _check_archive(source: Source, file: IO[bytes]) -> int:
-    """Before anything is allocated: the arrays of an archive are as large as they say. Its size."""
-    import zipfile
-
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    if not zipfile.is_zipfile(file):  # numpy will say what it is instead
-        file.seek(0)
-        return size
-    with zipfile.ZipFile(file) as archive:
-        entries = archive.infolist()
-        source.check_claim(sum(entry.file_size for entry in entries), size)
-        for entry in entries:
-            with archive.open(entry) as array:
-                if entry.file_size != sum(_npy_sizes(array)):
-                    raise ValueError(f"{entry.filename}: not of the size that it claims")
-    file.seek(0)
-    return size
-
-
-def _npy_sizes(file: IO[bytes]) -> tuple[int, int]:
-    """The bytes of the header of an array, and of what follows."""
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError("an array of a version that is not read here")
-    of_version = (np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0)
-    shape, _, dtype = of_version[version[0] - 1](file)
-    if dtype.hasobject:
-        raise ValueError("pickles are not read: they may run any code")
-    return file.tell(), math.prod(shape) * dtype.itemsize
-
-
-def _write_npz(file: IO[bytes], data: Data) -> None:
-    arrays: dict[str, Any] = {}
-    if is_sparse(data.A):
-        A = sound(data.A).tocsc()
-        arrays |= {"data": A.data, "indices": A.indices, "indptr": A.indptr, "shape": A.shape}
-    else:
-        arrays["A"] = data.A
-    for name in _VECTORS:
-        value = getattr(data, name)
-        if value is not None:
-            array = np.asarray(value)
-            arrays[name] = array.astype(str) if array.dtype.kind == "O" else array
-    np.savez_compressed(file, **arrays)
-
-
-# Matrix Market
+    return loaded
 
 
 def _read_mtx(source: Source) -> Data:
+    from shotgun.vectors import split_off
+
     content = BytesIO(source.load())
     with source.blamed():
         A = market.read(content)
         source.check_claim(8 * sum(A.shape), content.getbuffer().nbytes)
-        A, vectors = _vectors(source, sound(A), {})
+        A, vectors = split_off(source, sound(A), {})
         return Data(A, **vectors)
-
-
-def _vectors(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A in the type that is wanted, without the columns that are y, weights and offset; and those:
-    arrays of the archive, columns of A, or files of their own."""
-    if A.dtype.kind not in "fiub":
-        raise ValueError(f"A must hold real numbers, not {A.dtype}")
-    A = A.astype(source.dtype, copy=False)
-    wanted = {"y": source.target, "weights": source.weights, "offset": source.offset}
-    taken = [j for j in wanted.values() if isinstance(j, int)]
-    for j in taken:
-        if not -A.shape[1] <= j < A.shape[1]:
-            raise ValueError(f"no column {j}: there are {A.shape[1]}")
-    columns = A.tocsc() if is_sparse(A) and (taken or A.format not in ("csc", "csr")) else A
-    vectors = {
-        name: _vector(arrays.get(name), arrays, columns, where) for name, where in wanted.items()
-    }
-    if taken:
-        columns = columns[:, np.setdiff1d(np.arange(A.shape[1]), np.arange(A.shape[1])[taken])]
-    return columns if is_sparse(A) else np.asfortranarray(columns), vectors
-
-
-def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | None) -> Any:
-    if where is None:
-        return default
-    if isinstance(where, int):
-        column = A[:, [where]]
-        return (column.toarray() if is_sparse(column) else column).ravel().astype(np.float64)
-    if os.fspath(where) in arrays:
-        return arrays[os.fspath(where)]
-    if not os.path.isfile(where):
-        there = f" (there are {', '.join(arrays)})" if arrays else ""
-        raise ValueError(f"{os.fspath(where)!r} is neither an array in it{there} nor a file")
-    return _read_vector(os.fspath(where))
-
-
-def _read_vector(path: str) -> Any:
-    """One number a line, an array of numpy, or a Matrix Market vector."""
-    if path.endswith(".npy"):  # mapped: one that claims more than there is, is refused
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)).ravel()
-    if path.endswith(".mtx"):
-        values = market.read(BytesIO(Path(path).read_bytes()))
-        return (values.toarray() if is_sparse(values) else values).ravel()
-    return np.loadtxt(path, ndmin=1, dtype=np.float64)
-
-
-# Tables: pyarrow is imported when one is read or written
-
-
-def _read_table(kind: str) -> Callable[[Source], Data]:
-    def reader(source: Source) -> Data:
-        from shotgun import tables
-
-        return tables.read(source, kind)
-
-    return reader
-
-
-def _write_table(kind: str) -> Callable[[IO[bytes], Data], None]:
-    def writer(file: IO[bytes], data: Data) -> None:
-        from shotgun import tables
-
-        if is_sparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
-            raise ValueError("A is sparse and too large for a table: write svmlight or npz")
-        tables.write(file, data, kind)
-
-    return writer
 
 
 def _read_disk(source: Source) -> Data:
@@ -535,17 +349,25 @@ _TABLE = ("target", "weights", "offset", "impute")
 FORMATS: dict[str, Format] = {
     "svmlight": Format(
         (".svm", ".svmlight", ".libsvm"),
-        _read_svmlight,
-        _write_svmlight,
+        _later("svmlight.read"),
+        _later("svmlight.write"),
         options=("n_features", "zero_based"),
     ),
-    "csv": Format((".csv",), _read_table("csv"), _write_table("csv"), _TABLE),
-    "tsv": Format((".tsv", ".tab"), _read_table("tsv"), _write_table("tsv"), _TABLE),
-    "parquet": Format(
-        (".parquet", ".pq"), _read_table("parquet"), _write_table("parquet"), _TABLE, text=False
+    "csv": Format((".csv",), _later("tables.read", "csv"), _later("tables.write", "csv"), _TABLE),
+    "tsv": Format(
+        (".tsv", ".tab"), _later("tables.read", "tsv"), _later("tables.write", "tsv"), _TABLE
     ),
-    "arrow": Format((".arrow", ".feather", ".ipc"), _read_table("arrow"), None, _TABLE, text=False),
-    "npz": Format((".npz",), _read_npz, _write_npz, text=False),
+    "parquet": Format(
+        (".parquet", ".pq"),
+        _later("tables.read", "parquet"),
+        _later("tables.write", "parquet"),
+        _TABLE,
+        text=False,
+    ),
+    "arrow": Format(
+        (".arrow", ".feather", ".ipc"), _later("tables.read", "arrow"), None, _TABLE, text=False
+    ),
+    "npz": Format((".npz",), _later("npz.read"), _later("npz.write"), text=False),
     "mtx": Format((".mtx",), _read_mtx),
     "disk": Format((), _read_disk, options=()),
 }

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun._threads import one_blas_thread
-from shotgun.problem import Elsewhere, Vector, check_number, check_threads
+from shotgun.newton import UNSEEN, newton_steps
+from shotgun.problem import Vector, check_number, check_threads
 from shotgun.softmax import (
     Certificate,
     Mask,
@@ -29,7 +29,6 @@ from shotgun.softmax import (
     Softmax,
     certify,
     check_start,
-    log_sum,
     state,
 )
 from shotgun.solve import make_options
@@ -37,7 +36,6 @@ from shotgun.solve import make_options
 Row: TypeAlias = dict[str, Any]
 
 _AMBITION = 0.01  # what a sweep leaves of the gap, were it not for the other classes
-_UNSEEN = 2.0**-50  # relative to F: changes that its rounding hides
 _EPOCHS = 20  # most of a class in a sweep: Newton steps do the rest
 _STEPS = 10  # most Newton steps in a round
 _PRODUCTS = 20  # most products with the Hessian in a step, twice as many in each further round
@@ -265,7 +263,7 @@ def _fit(
         trace.append(_row(problem, point, gap, watch, len(trace), time.monotonic() - began))
         if gap <= watch.tol * null.F:
             return _solution(problem, point, null, proof, "converged", watch, trace)
-        progress = best - point.F > _UNSEEN * abs(point.F) or gap < 0.9 * least
+        progress = best - point.F > UNSEEN * abs(point.F) or gap < 0.9 * least
         best, least, idle = min(best, point.F), min(least, gap), 0 if progress else idle + 1
         status = watch.verdict(trace[-1]) or ("precision" if idle == 3 else "")
         if status:
@@ -273,7 +271,7 @@ def _fit(
         point = _sweep(problem, point, _AMBITION * 0.1**idle * gap / k, options, watch)
         moving = (point.x != 0) | (problem.lam == 0)
         products = _PRODUCTS << min(len(trace) - 1, 6)
-        point = _newton(problem, point, moving, _STEPS, products, over=watch.over)
+        point = newton_steps(problem, point, moving, _STEPS, products, over=watch.over)
         point = problem.place(_balance(problem, point.x), point.b)
 
 
@@ -283,7 +281,7 @@ def _null(problem: Softmax) -> Point:
     b = np.log(problem.Y @ problem.w / total) if problem.intercept else np.zeros(k)
     x = np.tile(np.clip(0.0, problem.lo, problem.hi), (k, 1))
     free = problem.loose & (problem.statement.lam > 0)
-    point = _newton(problem, problem.place(x, b), np.tile(free, (k, 1)), 100, 1000, 0.0)
+    point = newton_steps(problem, problem.place(x, b), np.tile(free, (k, 1)), 100, 1000, 0.0)
     if not np.isfinite(point.F):
         raise ValueError("F at x = 0 is not finite: offset or weights are too large")
     return point
@@ -292,7 +290,7 @@ def _null(problem: Softmax) -> Point:
 def _start(problem: Softmax, x: Matrix, null: Point) -> Point:
     """The weights asked for with the best intercepts, unless no features are better."""
     x = np.where(np.isinf(problem.lam), 0.0, np.clip(x, problem.lo, problem.hi))
-    point = _newton(
+    point = newton_steps(
         problem, problem.place(x, null.b), np.zeros(x.shape, dtype=bool), 100, 1000, 0.0
     )
     return point if point.F < null.F else null
@@ -344,173 +342,6 @@ def _balance(problem: Softmax, x: Matrix) -> Matrix:
     balanced = x.copy()
     balanced[:, used] = v
     return balanced
-
-
-class _Space:
-    """The weights that may move, and the intercepts, as one vector."""
-
-    def __init__(self, problem: Softmax, moving: Mask) -> None:
-        self.problem, self.moving = problem, moving
-        self.k, self.j = np.nonzero(moving)
-        self.forward, self.backward = _products(problem.A, moving)
-        self.lam, self.l2, self.lo, self.hi, self.mean, self.norm2 = (
-            v[self.j]
-            for v in (
-                problem.lam,
-                problem.l2,
-                problem.lo,
-                problem.hi,
-                problem.mean,
-                problem.norm2,
-            )
-        )
-
-    def scores(self, v: Vector) -> Matrix:
-        """How the scores change along v."""
-        x, b = self.split(v)
-        shift = b - np.bincount(self.k, x * self.mean, len(b))
-        return np.asarray(self.forward(x) + shift[:, None])
-
-    def gradient(self, u: Matrix) -> Vector:
-        """Its transpose."""
-        sums = u.sum(axis=1)
-        of_x = self.backward(u) - self.mean * sums[self.k]
-        return self.join(of_x, sums)
-
-    def split(self, v: Vector) -> tuple[Vector, Vector]:
-        m = len(self.j)
-        return v[:m], v[m:] if self.problem.intercept else np.zeros(len(self.problem.Y))
-
-    def join(self, x: Vector, b: Vector) -> Vector:
-        return np.concatenate([x, b]) if self.problem.intercept else x
-
-
-def _products(
-    A: Any, moving: Mask
-) -> tuple[Callable[[Vector], Matrix], Callable[[Matrix], Vector]]:
-    """A times the moving weights, and its transpose: of sparse columns each class has its own."""
-    if sp.issparse(A) or isinstance(A, Elsewhere):
-        own = sp.block_diag([A[:, np.flatnonzero(m)] for m in moving], format="csc")
-        own = own.astype(np.float64, copy=False)
-        return lambda x: (own @ x).reshape(len(moving), -1), lambda u: own.T @ u.ravel()
-    used = np.flatnonzero(moving.any(axis=0))
-    shared = np.asarray(A if len(used) == A.shape[1] else A[:, used], dtype=np.float64)
-    moving = moving[:, used]
-
-    def forward(x: Vector) -> Matrix:
-        all_of_them = np.zeros(moving.shape)
-        all_of_them[moving] = x
-        return np.asarray(all_of_them @ shared.T)
-
-    return forward, lambda u: (u @ shared)[moving]
-
-
-def _newton(
-    problem: Softmax,
-    point: Point,
-    moving: Mask,
-    steps: int,
-    products: int,
-    little: float = 1e-8,
-    over: Callable[[], bool] = lambda: False,
-) -> Point:
-    """Newton steps of the moving weights and the intercepts, until they promise little more.
-
-    Once time is `over`, the step at hand is made as far as it is known.
-    """
-    space, first, last = None, 0.0, np.inf
-    for _ in range(steps):
-        if over():
-            break
-        moving = moving & (point.x > problem.lo) & (point.x < problem.hi)
-        if not (moving.any() or problem.intercept):
-            break
-        if space is None or not np.array_equal(moving, space.moving):
-            space, last = _Space(problem, moving), np.inf
-        step, promise = _newton_step(problem, point, space, products, over)
-        seen = promise > _UNSEEN * abs(point.F)
-        better = _search(problem, point, space, step) if seen or promise < last / 2 else None
-        if better is None:
-            break
-        point, first, last = better, max(first, promise), np.inf if seen else promise
-        kept = moving & ((point.x != 0) | (problem.lam == 0))
-        if promise <= little * first and seen and np.array_equal(kept, moving):
-            break
-        moving = kept
-    return point
-
-
-def _newton_step(
-    problem: Softmax, point: Point, space: _Space, products: int, over: Callable[[], bool]
-) -> tuple[Vector, float]:
-    """The minimum of the quadratic model on the orthant of the weights, and twice its decrease."""
-    x, w = point.x[space.moving], problem.w
-    p = np.exp(point.z - log_sum(point.z))
-    none = np.zeros(len(p))
-    slopes = space.join(space.lam * np.sign(x) + space.l2 * x, none)
-    gradient = space.gradient(w * problem.excess(p)) + slopes
-    ridge = space.join(space.l2, none)
-    h = (p * (1 - p)) @ w
-    diagonal = space.join(h[space.k] / w.sum() * space.norm2, h) + ridge
-
-    def hessian(v: Vector) -> Vector:
-        z = space.scores(v)
-        return np.asarray(space.gradient(w * p * (z - (p * z).sum(axis=0))) + ridge * v)
-
-    diagonal[diagonal == 0] = 1.0
-    step = _conjugate_gradients(hessian, -gradient, diagonal, products, over)
-    return step, -float(gradient @ step)
-
-
-def _conjugate_gradients(
-    hessian: Callable[[Vector], Vector],
-    residual: Vector,
-    diagonal: Vector,
-    products: int,
-    over: Callable[[], bool],
-) -> Vector:
-    """hessian(x) = residual to a hundredth, preconditioned by the diagonal."""
-    x = np.zeros_like(residual)
-    direction = residual / diagonal
-    size = float(residual @ direction)
-    enough = 1e-4 * size
-    for _ in range(products):
-        product = hessian(direction)
-        curvature = float(direction @ product)
-        if curvature <= 1e-14 * float(direction @ (diagonal * direction)):
-            break
-        x += size / curvature * direction
-        residual = residual - size / curvature * product
-        scaled = residual / diagonal
-        last, size = size, float(residual @ scaled)
-        if size <= enough or over():
-            break
-        direction = scaled + size / last * direction
-    return x
-
-
-def _search(problem: Softmax, point: Point, space: _Space, step: Vector) -> Point | None:
-    """The first of ever shorter steps that lowers F, as far as float64 can see.
-
-    Weights stop at zero and at their bounds. If the others cannot do without them, the next step to
-    try is the one that ends where the first of them stops.
-    """
-    here = point.x[space.moving]
-    step_x, step_b = space.split(step)
-    walled = (space.lam > 0) & (here * step_x < 0)
-    end = np.where(walled, 0.0, np.where(step_x > 0, space.hi, space.lo))
-    reach = np.divide(end - here, step_x, out=np.full(len(here), np.inf), where=step_x != 0)
-    for length in (1.0, 0.4, 0.16, *(reach.min(initial=0.064) * 0.4 ** np.arange(8))):
-        there = np.where(reach <= length, end, here + length * step_x)
-        x = point.x.copy()
-        x[space.moving] = there
-        b = point.b + length * step_b
-        z = point.z + space.scores(space.join(there - here, b - point.b))
-        better = problem.place(x, b, z)
-        rise = better.F - point.F
-        if rise < _UNSEEN * abs(point.F):
-            return better
-    return None
 
 
 def _row(

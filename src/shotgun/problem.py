@@ -312,20 +312,21 @@ def check_target(y: Any, size: int, loss: str, weights: Vector | None) -> Vector
     if LOSSES[loss] == _core.Targets.classes:
         return encode_labels(y, size, weights)
     vector = check_vector("y", y, size)
-    if LOSSES[loss] == _core.Targets.counts and (vector < 0).any():
-        where = int(np.flatnonzero(vector < 0)[0])
-        raise ValueError(
-            f"y must not be negative for the {loss} loss; position {where} is {vector[where]:g}"
-        )
+    if LOSSES[loss] == _core.Targets.counts:
+        _refuse_negative(vector, f"y must not be negative for the {loss} loss")
     return vector
+
+
+def _refuse_negative(vector: Vector, what: str) -> None:
+    if (vector < 0).any():
+        where = int(np.flatnonzero(vector < 0)[0])
+        raise ValueError(f"{what}; position {where} is {vector[where]:g}")
 
 
 def check_weights(weights: Any, size: int) -> Vector:
     """Non-negative sample weights, not all zero."""
     vector = check_vector("weights", weights, size)
-    if (vector < 0).any():
-        where = int(np.flatnonzero(vector < 0)[0])
-        raise ValueError(f"weights must not be negative; position {where} is {vector[where]:g}")
+    _refuse_negative(vector, "weights must not be negative")
     if not vector.any():
         raise ValueError("weights must not all be zero")
     return vector
@@ -334,11 +335,7 @@ def check_weights(weights: Any, size: int) -> Vector:
 def check_penalty_factor(factor: Any, size: int) -> Vector:
     """Non-negative factors; 0 leaves a feature free, infinity excludes it."""
     vector = check_vector("penalty_factor", factor, size, finite=False)
-    if (vector < 0).any():
-        where = int(np.flatnonzero(vector < 0)[0])
-        raise ValueError(
-            f"penalty_factor must not be negative; position {where} is {vector[where]:g}"
-        )
+    _refuse_negative(vector, "penalty_factor must not be negative")
     return vector
 
 

@@ -160,10 +160,9 @@ def solve(
     r"""Minimise an L1-regularised loss, with a certificate.
 
     .. math:: F(x, b) = \sum_i w_i L(a_i'x + b + o_i, y_i)
-              + \lambda \sum_j p_j |x_j| + \tfrac{l_2}{2} \|x\|^2,
-              \qquad lo \le x \le hi
+              + \lambda \sum_j p_j |x_j| + \tfrac{l_2}{2} \|x\|^2
 
-    exactly, on A as given.
+    exactly, on A as given, over all x between the bounds.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ except ImportError:
     raise needs("pyarrow", "CSV, Parquet and Arrow files") from None
 
 _SPARSE_BELOW = 0.25  # of the entries can be non-zero: A is sparse
+_DENSE_CELLS = 1 << 27  # a sparse matrix with more is not written as a table
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,8 @@ def _position(source: Source, role: str, wanted: Any, names: list[str]) -> int |
             return names.index(wanted)
     elif -len(names) <= wanted < len(names):
         return wanted % len(names)
-    some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    few = difflib.get_close_matches(str(wanted), names, 3) or names[:10]
+    some = ", ".join(few) + (", ..." if len(few) < len(names) else "")
     raise ValueError(f"{source.name}: no column {wanted!r} for {role}; there are {some}")
 
 
@@ -218,7 +221,7 @@ def _imputed(source: Source, features: list[Column]) -> list[Column]:
         return features
     if source.impute is None:
         cell = _cell(source, gaps[0].name, gaps[0].missing)
-        raise ValueError(f"{cell}: missing value; impute would replace it")
+        raise ValueError(f"{cell}: missing value; impute (mean, median, zero) would replace it")
     some = ", ".join(part.name for part in gaps[:5]) + (", ..." if len(gaps) > 5 else "")
     count = sum(int(part.missing.sum()) for part in gaps)
     source.notes.append(f"{count} missing values imputed ({source.impute}) in column(s) {some}")
@@ -280,6 +283,8 @@ def _sparse(part: Column, n: int, dtype: np.dtype[Any]) -> Any:
 
 def write(file: IO[bytes], data: Data, kind: str) -> None:
     """The features, then y, weights and offset."""
+    if sp.issparse(data.A) and data.A.shape[0] * data.A.shape[1] > _DENSE_CELLS:
+        raise ValueError("A is sparse and too large for a table: write svmlight or npz")
     A = sound(data.A).tocsc() if sp.issparse(data.A) else data.A
     names = data.feature_names or [f"f{j}" for j in range(A.shape[1])]
     columns = [

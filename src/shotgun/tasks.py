@@ -5,8 +5,10 @@ Each verb is a function of what was given (the options by their names) that retu
 
 from __future__ import annotations
 
+import errno
 import glob
 import json
+import os
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -35,6 +37,7 @@ Given = SimpleNamespace
 Figures = dict[str, Callable[[], Any]]
 
 CONVERGED, NOT_CONVERGED = 0, 3
+PICTURES = (".png", ".svg", ".pdf")
 
 _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when resumed
 
@@ -44,6 +47,7 @@ _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when 
 
 def fit(given: Given) -> int:
     """One model, here or on a cluster."""
+    check_outputs(given)
     if given.workers is None and given.scheduler is None:
         return fit_data(given, read_samples(given, light=True))
     if given.workers is not None and given.scheduler is not None:
@@ -150,6 +154,16 @@ def tell_model(model: Any, given: Given, **more: Any) -> int:
     return CONVERGED if converged else NOT_CONVERGED
 
 
+def check_outputs(given: Given) -> None:
+    """Whether what is asked for can be written: before the work, not after it."""
+    if given.plot is not None and not given.plot.lower().endswith(PICTURES):
+        raise ValueError(f"--plot {given.plot}: give a name that ends in {', '.join(PICTURES)}")
+    for name in (given.output, given.plot, given.report):
+        folder = os.path.dirname(name or "")
+        if folder and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+
+
 def piped(given: Given) -> bool:
     """Whether the standard output is for a file."""
     return "-" in (given.output, given.report)
@@ -243,6 +257,7 @@ def path(given: Given) -> int:
     """Many lams."""
     from shotgun.checkpoint import Interrupts, identity, pack_path, resume_path
 
+    check_outputs(given)
     data = read_samples(given)
     problem = path_problem(given, data)
     lams = grid(given, largest_lam(given, data, [problem["y"]]))
@@ -369,6 +384,7 @@ def cv(given: Given) -> int:
     from shotgun.checkpoint import Interrupts, identity
     from shotgun.folds import Folds, Interrupted, resumable
 
+    check_outputs(given)
     data = read_samples(given)
     kind, parameters = cross_validated(given, data)
     vectors = (data.y, data.weights, data.offset)
@@ -467,6 +483,9 @@ def predict(given: Given) -> int:
         raise ValueError(f"{given.model}: a {type(model).__name__} has no probabilities")
     data = read(given, **like_trained(model, given))
     A = in_order(model, data, given.data)
+    if A.shape[1] != model.n_features_in_:
+        d, known = A.shape[1], model.n_features_in_
+        raise ValueError(f"{given.data}: {d} features, but {given.model} knows {known}")
     answers = (model.predict_proba if given.proba else model.predict)(A, offset=data.offset)
     if data.y is not None:
         score = model.score(A, data.y, offset=data.offset)
