@@ -16,6 +16,7 @@ STAGES: list[tuple[str, Callable[[Plan, Results], Iterable[Job]], set[int]]] = [
     ("problems", plans.facts, {2, 3, 4, 5}),
     ("figure 2", plans.figure_2_optima, {2}),
     ("figure 2", plans.simulations, {2}),
+    ("planted", plans.planted, {3}),
     ("optima", plans.optima, {3, 4, 5}),
     ("figure 3", plans.races, {3}),
     ("figure 4", plans.learnt, {4}),

@@ -55,6 +55,18 @@ class Plan:
         return list(dict.fromkeys([*OURS, *LASSO, *LOGISTIC]))
 
     @property
+    def command(self) -> str:
+        """What runs it, but for the folder and how long it may take."""
+        named = {
+            "figure": self.figure,
+            "solver": self.solver,
+            "problem": self.problem,
+            "features": self.features,
+        }
+        options = [f"--{name} {value}" for name, value in named.items() if value is not None]
+        return " ".join(["shotgun study", *(["--quick"] if self.quick else []), *options])
+
+    @property
     def budget(self) -> float:
         """Seconds after which nothing more is begun."""
         if self.hours is not None:
@@ -139,12 +151,16 @@ def well_fitted(plan: Plan, known: Results) -> Iterator[Job]:
         yield Job("optimum", params, 60.0, plan.threads)
 
 
-def races(plan: Plan, known: Results) -> Iterator[Job]:
-    """Fig. 3, and Shooting without its path; the first lam of all problems before the second."""
-    for problem in plan.problems():
-        if "Hard_l0" in plan.solvers():
+def planted(plan: Plan, known: Results) -> Iterator[Job]:
+    """Signals that Hard_l0 has to find again."""
+    if "Hard_l0" in plan.solvers():
+        for problem in plan.problems():
             told = {"problem": problem.name, "s": max(2, problem.n // PER_WEIGHT)}
             yield Job("planted", told, plan.limit(problem), plan.threads)
+
+
+def races(plan: Plan, known: Results) -> Iterator[Job]:
+    """Fig. 3, and Shooting without its path; the first lam of all problems before the second."""
     raced = [(problem, solved(plan, known, problem)) for problem in plan.problems()]
     for turn in range(max((len(optima) for _, optima in raced), default=0)):
         for problem, optima in raced:
