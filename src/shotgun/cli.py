@@ -28,6 +28,7 @@ from shotgun.options import (
     Folder,
     Folds,
     Format,
+    Hours,
     Imputed,
     Json,
     Lam,
@@ -304,6 +305,7 @@ def study(
     solver: SolverName = None,
     problem: ProblemName = None,
     features: MostFeatures = None,
+    hours: Hours = None,
     threads: Threads = None,
 ) -> None:
     """Run the paper's experiments on this machine, and judge its claims by them.

@@ -175,6 +175,10 @@ SolverName = Annotated[
     str | None, fit("--solver", metavar="NAME", help="Only this one of the competitors.")
 ]
 ProblemName = Annotated[str | None, fit("--problem", metavar="NAME", help="Only this problem.")]
+Hours = Annotated[
+    float | None,
+    fit("--hours", metavar="H", min=0.0, help="Begin no run after so many; 0 draws what is there."),
+]
 MostFeatures = Annotated[
     int | None, fit("--features", metavar="N", min=1, help="Problems of at most so many features.")
 ]

@@ -629,6 +629,7 @@ def study(given: Given) -> int:
         solver=given.solver,
         problem=given.problem,
         features=given.features,
+        hours=given.hours,
         threads=check_threads(given.threads),
     )
     print(study(plan, given.out))

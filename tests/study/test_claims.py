@@ -217,6 +217,36 @@ def test_a_package_that_is_missing_is_no_defeat_of_its_solver():
     assert claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), gone])).held is None
 
 
+def test_a_claim_that_did_not_hold_says_why():
+    lost = claims.plain_leads(
+        Results([race("Shotgun (P = 8)", 3.0), race("Shooting", 1.0), race("L1_LS", 2.0)])
+    )
+    assert "behind L1_LS" in lost.reason
+    assert "take 3.0 times Shooting's seconds" in lost.reason
+    slow = claims.rho_is_cheap(
+        Results([facts("bigrams_100k", rho_seconds=0.5), race("Shooting", 1.0)])
+    )
+    assert "over in 1 s" in slow.reason
+    assert (
+        "L1_LS fails on bigrams_100k"
+        in claims.robust(Results([race("L1_LS", None), race("SpaRSA", 1.0)])).reason
+    )
+
+
+def test_the_time_speed_up_is_explained_by_variants_and_by_what_the_processor_counts():
+    variants = [("as is", 4e-8), ("no atomics", 2e-8)]
+    runs = [{"variant": v, "threads": 2, "seconds_per_update": s} for v, s in variants]
+    each = {"cycles": 200.0, "instructions": 100.0}
+    ran = [
+        *CASES[claims.time_is_less][0],
+        result("memory", {"runs": runs}),
+        result("counters", {"runs": [{"threads": 2, "per_update": each}], "why": ""}),
+    ]
+    reason = claims.time_is_less(Results(ran)).reason
+    assert "no atomics 2.0" in reason
+    assert "instructions per cycle: 0.50 with 2" in reason
+
+
 def test_to_diverge_below_the_ideal_is_not_linear():
     results = [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(None, 8)]
     assert claims.linear_up_to_star(Results(results)).held is False

@@ -10,6 +10,7 @@ import shotgun
 from shotgun.study import jobs
 from shotgun.study.problems import find
 from shotgun.study.solvers import LOGISTIC
+from shotgun.study.watch import Mark, Watch
 
 
 def no_news() -> None:
@@ -51,6 +52,20 @@ def test_a_tenth_is_held_out_and_no_sample_is_lost():
         learn, y, held, truth = jobs.split(A, np.arange(100.0))
         assert (learn.shape[0], held.shape[0]) == (90, 10)
         assert sorted([*y, *truth]) == list(range(100))
+
+
+def test_a_planted_signal_is_found_again_and_the_error_says_so():
+    found = jobs.planted("signs_477", 4, no_news, 60.0)
+    assert found["error"] <= jobs.ACCURACY
+    assert 0 < found["seconds"] < 60
+
+
+def test_who_comes_too_late_did_not_get_there():
+    watch = Watch(float, limit=1.0, target=2.0)
+    watch.marks += [Mark(0.5, 3.0, {}), Mark(1.5, 1.0, {})]
+    assert jobs.told(watch, 1.0)["seconds"] is None
+    watch.marks[1] = Mark(0.9, 1.0, {})
+    assert jobs.told(watch, 1.0)["seconds"] == 0.9
 
 
 def test_iterations_fall_as_one_over_p():

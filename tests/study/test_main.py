@@ -81,6 +81,49 @@ def test_a_study_can_leave_out_what_is_large():
     assert max(p.d for p in few) <= 2000
 
 
+def test_hours_bound_any_study_and_none_draws_what_is_there(tmp_path, monkeypatch):
+    assert Plan(quick=True).budget < 600
+    assert Plan().budget == float("inf")
+    assert Plan(quick=True, hours=2).budget == 7200
+    monkeypatch.setattr(runs, "run", lambda job: pytest.fail(f"{job} began"))
+    assert study(tmp_path, *SMALL, "--hours", "0").exit_code == 0
+    assert "1 runs were left out" in (tmp_path / "index.html").read_text()
+
+
+def test_the_page_names_its_command():
+    plan = Plan(figure=3, features=20000, threads=2)
+    assert plan.command == "shotgun study --figure 3 --features 20000"
+    assert "by: shotgun study --figure 3 --features 20000" in page_of(plan, Results(), {}, [])
+
+
+def test_a_figure_needs_its_own_problems_only():
+    assert {p.loss for p in Plan(figure=3).entered()} == {"squared"}
+    assert {p.loss for p in Plan(figure=4).entered()} == {"logistic"}
+    assert {p.loss for p in Plan().entered()} == {"squared", "logistic"}
+
+
+def test_the_first_lam_of_all_problems_is_raced_before_the_second():
+    plan, known = Plan(features=1024), Results()
+    for name in ("signs_477", "sparco011_gausspike"):
+        lams = [{"lam": lam, "name": f"{lam}", "note": ""} for lam in (0.5, 10.0)]
+        facts = Job("facts", {"problem": name}, 900.0)
+        known.append(Result(facts, DONE, 0.0, {"lams": lams, "lam_max": 20.0}))
+    F = {"F": 2.0, "gap": 0.0, "loss": 1.0, "nonzeros": 3}
+    known += [Result(job, DONE, 0.0, F) for job in optima(plan, known)]
+    lams = [job.params["lam"] for job in races(plan, known)]
+    assert lams == sorted(lams)
+    assert set(lams) == {0.5, 10.0}
+
+
+def test_counters_are_told_per_update_or_why_not():
+    def told(**value):
+        return " ".join(notes(Results([Result(Job("counters", {}, 1.0), DONE, 0.0, value)]), []))
+
+    runs = [{"threads": 1, "per_update": {"cycles": 812.0, "instructions": 640.0}}]
+    assert "cycles 812, instructions 640 with P = 1." in told(runs=runs, why="")
+    assert "of an update: perf is not installed." in told(runs=[], why="perf is not installed")
+
+
 def test_the_page_says_how_often_each_solver_got_there():
     told = {"problem": "signs_477", "lam": 0.5, "solver": "SpaRSA", "best": 1.0}
     jobs = [Job("race", told | {"lam": lam}, 3.0) for lam in (0.5, 10.0)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +83,12 @@ def test_a_run_over_its_limit_is_ended_and_marked():
     slow = {"problem": "sparco011_gausspike", "lam": 1e-3, "P": 1, "best": 0.0, "epochs": 1e9}
     result = runs.run(Job("simulate", slow, 0.2))
     assert result.status == OVER
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="the system does not say")
+def test_what_a_process_worked_is_known_and_what_has_none_has_worked_enough():
+    assert 0 < runs._worked(os.getpid()) < float("inf")
+    assert runs._worked(None) == float("inf")
 
 
 def test_a_solver_that_looks_at_its_watch_ends_in_time_and_says_how_far_it_got():

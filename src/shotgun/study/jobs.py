@@ -6,10 +6,6 @@ Each loads its problem, says that it has `started`, and then has `limit` seconds
 from __future__ import annotations
 
 import math
-import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,11 +14,12 @@ import scipy.sparse as sp
 
 import shotgun
 from shotgun import theory
+from shotgun.study import counters as hardware
 from shotgun.study import memory_wall, problems
 from shotgun.study.solvers import ENDLESS, classifier, parallel_sgd, sgd, smidas, solver
 from shotgun.study.solvers.ours import OURS, pathwise
 from shotgun.study.solvers.sgd import best_rate
-from shotgun.study.watch import Watch
+from shotgun.study.watch import Watch, now
 
 Value = dict[str, Any]
 Started = Callable[[], None]
@@ -45,9 +42,9 @@ def facts(problem: str, started: Started, limit: float) -> Value:
     line = problems.find(problem)
     A, y = line.load()
     started()
-    begin = time.perf_counter()
+    begin = now()
     rho = shotgun.spectral_radius(A, tol=1e-2)
-    seconds = time.perf_counter() - begin
+    seconds = begin.passed()
     report = shotgun.report(A, tol=1e-6)
     return {
         "n": report.n,
@@ -95,11 +92,11 @@ def vacuous(A: Any, y: Any, lam: float, most: float, loss: str) -> str:
 
 
 def optimum(problem: str, lam: float, started: Started, limit: float) -> Value:
-    """F* with its certificate, as good as the time allows."""
+    """F* with its certificate, as good as races need and the time allows."""
     line = problems.find(problem)
     A, y = line.load()
     started()
-    fit = shotgun.solve(A, y, lam, line.loss, tol=1e-10, deadline=limit)
+    fit = shotgun.solve(A, y, lam, line.loss, tol=1e-8, deadline=limit)
     return {
         "F": fit.objective,
         "gap": fit.gap,
@@ -171,7 +168,7 @@ def told(watch: Watch, best: float) -> Value:
     """What the watch saw."""
     seconds = [mark.seconds for mark in watch.marks]
     F = np.array([mark.objective for mark in watch.marks])
-    reached = np.flatnonzero(watch.target >= F)
+    reached = np.flatnonzero((watch.target >= F) & (watch.limit >= np.array(seconds)))
     keep = np.unique(np.linspace(0, len(F) - 1, min(MARKS, len(F))).round().astype(int))
     return {
         "seconds": seconds[reached[0]] if len(reached) else None,
@@ -180,6 +177,20 @@ def told(watch: Watch, best: float) -> Value:
         "marks": [[watch.marks[k].seconds, watch.marks[k].objective] for k in keep],
         "extras": [watch.marks[k].extras for k in keep if watch.marks[k].extras],
     }
+
+
+def planted(problem: str, s: int, started: Started, limit: float) -> Value:
+    """How long Hard_l0 takes to find a signal of s weights again that is all there is in y."""
+    A, _ = problems.find(problem).load()
+    rng = np.random.default_rng(0)
+    x = np.zeros(A.shape[1])
+    there = rng.choice(np.flatnonzero(abs(A).sum(axis=0)), s, replace=False)
+    x[there] = rng.choice([-1.0, 1.0], s) * (1 + rng.random(s))
+    length = float(np.linalg.norm(x))
+    started()
+    watch = Watch(lambda found: float(np.linalg.norm(found - x)) / length, limit, ACCURACY)
+    solver("Hard_l0")(A, A @ x, 1.0, watch, s=s, tol=0.0, **ENDLESS["Hard_l0"])
+    return told(watch, length) | {"error": min(mark.objective for mark in watch.marks)}
 
 
 # Theory and speed-ups
@@ -202,11 +213,11 @@ def simulate(
     A = A.toarray() if sp.issparse(A) else A
     stated = theory.Problem(A[:, A.any(axis=0)], y, lam, line.loss)
     started()
-    begin = time.perf_counter()
+    begin = now()
     T = theory.iterations_to_tolerance(
         stated, P, best, tolerance=WITHIN, runs=runs, step=step, max_epochs=epochs
     )
-    return {"T": T if math.isfinite(T) else None, "seconds": time.perf_counter() - begin}
+    return {"T": T if math.isfinite(T) else None, "seconds": begin.passed()}
 
 
 def iterations(
@@ -221,9 +232,9 @@ def iterations(
     A, y = line.load()
     started()
     plain: Value = {"engine": engine, "P": P, "working_set": False}
-    wanted, begin, epochs = WITHIN * best, time.perf_counter(), 1
+    wanted, begin, epochs = WITHIN * best, now(), 1
     before, done = math.inf, 0
-    while time.perf_counter() - begin < limit:
+    while begin.passed() < limit:
         fit = shotgun.solve(A, y, lam, line.loss, max_epochs=epochs, **plain)
         left = fit.objective - best
         if left <= wanted:
@@ -330,23 +341,14 @@ def updates(solver: str, problem: str, started: Started, limit: float) -> Value:
     A, y = problems.find(problem).make()
     run = STOCHASTIC[solver].runs(rows_first(A), y, 1.0)(0.01)
     started()
-    passes, begin = 0.0, time.perf_counter()
-    while time.perf_counter() - begin < limit / 2:
+    passes, begin = 0.0, now()
+    while begin.passed() < limit / 2:
         passes += 0.02
         run.go(passes)
-    return {"seconds_per_update": (time.perf_counter() - begin) / round(passes * len(y))}
+    return {"seconds_per_update": begin.passed() / round(passes * len(y))}
 
 
 # Hardware
-
-
-EVENTS = ("cycles", "instructions", "cache-references", "cache-misses")
-COUNTED = """
-import shotgun
-from shotgun.study.problems import find
-A, y = find("signs_8192").load()
-shotgun.solve(A, y, 0.5, engine="shooting", working_set=False, tol=0, max_epochs=200)
-"""
 
 
 def memory(problem: str, threads: int, started: Started, limit: float) -> Value:
@@ -360,22 +362,17 @@ def memory(problem: str, threads: int, started: Started, limit: float) -> Value:
     }
 
 
-def counters(started: Started, limit: float) -> Value:
-    """What the processor counts during plain Shooting, as far as `perf` may read it."""
+def counters(problem: str, threads: int, started: Started, limit: float) -> Value:
+    """What the processor counts in an update, as far as `perf` may read it."""
     started()
-    if shutil.which("perf") is None:
-        return {"counts": {}, "why": "perf is not installed"}
-    told = ["perf", "stat", "-x", ";", "-e", ",".join(EVENTS), sys.executable, "-c", COUNTED]
-    done = subprocess.run(told, capture_output=True, text=True, timeout=limit, check=False)
-    fields = [line.split(";") for line in done.stderr.splitlines()]
-    counts = {f[2]: float(f[0]) for f in fields if len(f) > 2 and f[0].replace(".", "").isdigit()}
-    return {"counts": counts, "why": "" if counts else "the counters cannot be read here"}
+    return hardware.measure(problem, tuple(range(1, threads + 1)), limit)
 
 
 KINDS: dict[str, Callable[..., Value]] = {
     "facts": facts,
     "optimum": optimum,
     "race": race,
+    "planted": planted,
     "simulate": simulate,
     "iterations": iterations,
     "speed": speed,

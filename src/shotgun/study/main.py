@@ -11,13 +11,12 @@ from shotgun.study.plan import Plan
 from shotgun.study.report import page_of
 from shotgun.study.runs import Job, Results, Runner, Store
 
-BUDGET = 510.0  # seconds of the quick study's runs: what is not begun by then is left out
-
 # what runs, what it runs, and for which figures
 STAGES: list[tuple[str, Callable[[Plan, Results], Iterable[Job]], set[int]]] = [
     ("problems", plans.facts, {2, 3, 4, 5}),
     ("figure 2", plans.figure_2_optima, {2}),
     ("figure 2", plans.simulations, {2}),
+    ("planted", plans.planted, {3}),
     ("optima", plans.optima, {3, 4, 5}),
     ("figure 3", plans.races, {3}),
     ("figure 4", plans.learnt, {4}),
@@ -32,18 +31,15 @@ def study(plan: Plan, out: str | Path) -> Path:
     """Run a plan, as far as it has not been run, and write what came out; the page is returned."""
     out = Path(out)
     store = Store(out / ("results-quick" if plan.quick else "results"))
-    runner = Runner(store, BUDGET if plan.quick else float("inf"))
+    runner = Runner(store, plan.budget)
     known = Results()
     for label, jobs, figures in STAGES:
         todo = list(jobs(plan, known))
         wanted = plan.figure is None or plan.figure in figures
         known += runner(label, todo) if wanted else store.known(todo)
-    drawn = {}
-    for number, (name, draw) in FIGURES.items():
-        figure = draw(known)
-        if plan.draws(number):
-            save(figure, out / "figures", name)
-        drawn[number] = figure
+    drawn = {number: draw(known) for number, (_, draw) in FIGURES.items() if plan.draws(number)}
+    for number, figure in drawn.items():
+        save(figure, out / "figures", FIGURES[number][0])
     page = out / "index.html"
     page.write_text(page_of(plan, known, drawn, runner.left_out), encoding="utf-8")
     return page

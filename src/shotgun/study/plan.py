@@ -21,10 +21,12 @@ FIGURE_2 = (
     ("ball64_singlepixcam", 0.25, "china32_01"),
     ("mug32_singlepixcam", 0.025, "flower32_pm"),
 )
+BUDGET = 510.0  # seconds of the quick study's runs
 SMALLEST = 2000  # features of a problem that threads can share
 DENSE = (Category.SPARCO, Category.CAMERA)
 EIGHT = 8  # the paper's P
 FIXED_STEPS = "news_small"  # for which equation (5) is compared with CDN
+PER_WEIGHT = 100  # samples for each weight that Hard_l0 has to find again
 TWIN_RATIO = 20.0  # of lam_max, for a generated one
 
 
@@ -37,6 +39,7 @@ class Plan:
     solver: str | None = None
     problem: str | None = None
     features: int | None = None  # at most
+    hours: float | None = None  # after which nothing more is begun
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -51,6 +54,25 @@ class Plan:
     def known() -> list[str]:
         return list(dict.fromkeys([*OURS, *LASSO, *LOGISTIC]))
 
+    @property
+    def command(self) -> str:
+        """What runs it, but for the folder and how long it may take."""
+        named = {
+            "figure": self.figure,
+            "solver": self.solver,
+            "problem": self.problem,
+            "features": self.features,
+        }
+        options = [f"--{name} {value}" for name, value in named.items() if value is not None]
+        return " ".join(["shotgun study", *(["--quick"] if self.quick else []), *options])
+
+    @property
+    def budget(self) -> float:
+        """Seconds after which nothing more is begun."""
+        if self.hours is not None:
+            return 3600 * self.hours
+        return BUDGET if self.quick else math.inf
+
     def draws(self, figure: int) -> bool:
         return self.figure in (None, figure)
 
@@ -61,6 +83,12 @@ class Plan:
             for p in catalogue()
             if p.loss == loss and (p.name == self.problem if self.problem else self._usual(p))
         ]
+
+    def entered(self) -> list[Problem]:
+        """Those that the figures wanted are about; Fig. 2 has its own."""
+        some = {2: [], 3: ["squared"], 4: ["logistic"]}
+        losses = some.get(self.figure or 0, ["squared", "logistic"])
+        return [problem for loss in losses for problem in self.problems(loss)]
 
     def _usual(self, problem: Problem) -> bool:
         small = self.features is None or problem.d <= self.features
@@ -85,16 +113,15 @@ class Plan:
 
 def facts(plan: Plan, known: Results) -> Iterator[Job]:
     """Of every problem that takes part in anything."""
-    names = {p.name: None for p in [*plan.problems(), *plan.problems("logistic")]}
-    if plan.problem is None:
-        second = {name: None for name, _ in figure_2_problems()}
-        names = second if plan.figure == 2 else names | second
+    names = {p.name: None for p in plan.entered()}
+    if plan.problem is None and plan.draws(2):
+        names |= {name: None for name, _ in figure_2_problems()}
     return (Job("facts", {"problem": name}, 900.0, plan.threads) for name in names)
 
 
 def optima(plan: Plan, known: Results) -> Iterator[Job]:
     """F* of every problem at each of its lams."""
-    for problem in [*plan.problems(), *plan.problems("logistic")]:
+    for problem in plan.entered():
         yield from optima_of(plan, known, problem)
 
 
@@ -124,21 +151,36 @@ def well_fitted(plan: Plan, known: Results) -> Iterator[Job]:
         yield Job("optimum", params, 60.0, plan.threads)
 
 
+def planted(plan: Plan, known: Results) -> Iterator[Job]:
+    """Signals that Hard_l0 has to find again."""
+    if "Hard_l0" in plan.solvers():
+        for problem in plan.problems():
+            told = {"problem": problem.name, "s": max(2, problem.n // PER_WEIGHT)}
+            yield Job("planted", told, plan.limit(problem), plan.threads)
+
+
 def races(plan: Plan, known: Results) -> Iterator[Job]:
-    """Fig. 3, and Shooting without its path."""
-    for problem in plan.problems():
-        for best in solved(plan, known, problem):
-            told = {"problem": problem.name, "lam": best.job.params["lam"]}
-            limit = plan.limit(problem)
-            for solver in plan.solvers():
-                goal: dict[str, Any] = {"best": best.value["F"], "accuracy": ACCURACY}
-                if solver == "Hard_l0":
-                    if best.value["nonzeros"] == 0:
-                        continue
-                    goal |= {"best": best.value["loss"], "s": best.value["nonzeros"]}
-                yield Job("race", told | goal | {"solver": solver}, limit, plan.threads)
-            direct = {"solver": "Shooting", "how": {"factor": 0.0}}
-            yield Job("race", told | {"best": best.value["F"]} | direct, limit, plan.threads)
+    """Fig. 3, and Shooting without its path; the first lam of all problems before the second."""
+    raced = [(problem, solved(plan, known, problem)) for problem in plan.problems()]
+    for turn in range(max((len(optima) for _, optima in raced), default=0)):
+        for problem, optima in raced:
+            for best in optima[turn : turn + 1]:
+                yield from races_for(plan, problem, best)
+
+
+def races_for(plan: Plan, problem: Problem, best: Result) -> Iterator[Job]:
+    """All solvers on one problem at one lam."""
+    told = {"problem": problem.name, "lam": best.job.params["lam"]}
+    limit = plan.limit(problem)
+    for solver in plan.solvers():
+        goal: dict[str, Any] = {"best": best.value["F"], "accuracy": ACCURACY}
+        if solver == "Hard_l0":
+            if best.value["nonzeros"] == 0:
+                continue
+            goal |= {"best": best.value["loss"], "s": best.value["nonzeros"]}
+        yield Job("race", told | goal | {"solver": solver}, limit, plan.threads)
+    direct = {"solver": "Shooting", "how": {"factor": 0.0}}
+    yield Job("race", told | {"best": best.value["F"]} | direct, limit, plan.threads)
 
 
 def figure_2_problems() -> list[tuple[str, float | None]]:
@@ -236,6 +278,7 @@ def logistic(plan: Plan, known: Results) -> Iterator[Job]:
 
 def memory(plan: Plan, known: Results) -> Iterator[Job]:
     """The memory wall, and what the processor counts."""
-    yield Job("counters", {}, 60.0)
+    counted = {"problem": "signs_8192", "threads": plan.threads}
+    yield Job("counters", counted, 60.0, plan.threads)
     name = "bigrams_100k" if plan.quick else "bigrams_1m"
     yield Job("memory", {"problem": name, "threads": plan.threads}, 120.0, plan.threads)

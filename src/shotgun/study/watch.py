@@ -1,4 +1,8 @@
-"""The clock of a run: what a solver reached, and when, without the time it took to look."""
+"""The clock of a run: what a solver reached, and when, without the time it took to look.
+
+Seconds are those of the clock on the wall, or of the processor where these are fewer: what other
+programs took away is not counted, and on a machine of one's own the two differ by nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
+
+
+class Moment(NamedTuple):
+    """On the wall, and in the work of all threads."""
+
+    wall: float
+    work: float
+
+    def passed(self) -> float:
+        """Seconds since then."""
+        return min(time.perf_counter() - self.wall, time.process_time() - self.work)
+
+
+def now() -> Moment:
+    return Moment(time.perf_counter(), time.process_time())
 
 
 class Mark(NamedTuple):
@@ -34,20 +53,24 @@ class Watch:
     look: Callable[[Any], dict[str, float]] | None = None
     marks: list[Mark] = field(default_factory=list)
     _ran: float = 0.0
-    _since: float = field(default_factory=time.perf_counter)
+    _since: Moment = field(default_factory=now)
 
     def __call__(self, x: Any) -> bool:
         """Whether to stop: the target is reached, or the time is over."""
-        self._ran += time.perf_counter() - self._since
+        self._ran = self.seconds()
         value = self.objective(x)
         self.marks.append(Mark(self._ran, value, self.look(x) if self.look else {}))
-        self._since = time.perf_counter()
+        self._since = now()
         return value <= self.target or self._ran >= self.limit
 
-    def note(self, seconds: float, value: float) -> bool:
-        """As calling it, for a solver that knows its objective and its seconds itself."""
-        self.marks.append(Mark(seconds, value, {}))
-        return value <= self.target or seconds >= self.limit
+    def note(self, value: float) -> bool:
+        """As calling it, for a solver that knows its objective itself."""
+        self.marks.append(Mark(self.seconds(), value, {}))
+        return value <= self.target or self.overdue()
+
+    def seconds(self) -> float:
+        """Those that the solver had."""
+        return self._ran + self._since.passed()
 
     def overdue(self) -> bool:
         """Whether the time is over, for a solver in the middle of something long."""
@@ -55,8 +78,8 @@ class Watch:
 
     def left(self) -> float:
         """Seconds until then."""
-        return max(0.0, self.limit - self._ran - (time.perf_counter() - self._since))
+        return max(0.0, self.limit - self.seconds())
 
     def restart(self) -> None:
         """Set the clock back, for a solver that shows nothing before its end and so runs again."""
-        self._ran, self._since = 0.0, time.perf_counter()
+        self._ran, self._since = 0.0, now()

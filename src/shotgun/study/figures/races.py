@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels
@@ -50,6 +51,24 @@ def races(results: Results) -> list[Race]:
             )
         )
     return found
+
+
+def planted(results: Results) -> list[Race]:
+    """Hard_l0 on signals that are known."""
+    return [
+        Race(
+            line.name,
+            line.category,
+            line.d,
+            math.nan,
+            "Hard_l0, planted",
+            result.value.get("seconds"),
+            result.job.limit,
+            result.why,
+        )
+        for result in results.of("planted")
+        for line in [find(result.job.params["problem"])]
+    ]
 
 
 def draw(results: Results, against: str = OURS) -> Any:

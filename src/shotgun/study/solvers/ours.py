@@ -7,7 +7,6 @@ all columns finds the objective that the watch wants.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -32,32 +31,29 @@ def shotgun_of_the_paper(A: Any, y: Any, lam: float, watch: Watch, **how: Any) -
 
 def shotgun(A: Any, y: Any, lam: float, watch: Watch, **how: Any) -> Vector:
     """What `shotgun.solve` does when it is told nothing."""
-    return Clock(watch, len(y)).fit(A, y, lam, **how).x
+    return Fits(watch, len(y)).fit(A, y, lam, **how).x
 
 
 def pathwise(
     A: Any, y: Any, lam: float, watch: Watch, *, factor: float = FACTOR, **how: Any
 ) -> Vector:
     """Plain fits along a path to lam; `factor` = 0 goes there directly."""
-    clock, x, stage = Clock(watch, len(y)), None, 0.0
+    fits, x, stage = Fits(watch, len(y)), None, 0.0
     how["working_set"] = False
     if factor > 0:
-        begin = time.perf_counter()
         stage = lambda_max(A, y, how.get("loss", "squared"))
-        clock.before = time.perf_counter() - begin
     while factor > 0 and stage * factor > lam and not watch.overdue():
         stage *= factor
-        x = clock.fit(A, y, stage, x0=x, tol=LOOSE, **how).x
-    return clock.fit(A, y, lam, x0=x, **how).x
+        x = fits.fit(A, y, stage, x0=x, tol=LOOSE, **how).x
+    return fits.fit(A, y, lam, x0=x, **how).x
 
 
-class Clock:
+class Fits:
     """Fits one after the other, with the watch looking at the last one's objective."""
 
     def __init__(self, watch: Watch, samples: int) -> None:
         self.watch = watch
         self.samples = samples
-        self.before = 0.0
 
     def fit(self, A: Any, y: Any, lam: float, *, tol: float | None = None, **how: Any) -> Solution:
         """Without a `tol`: on to the watch's target."""
@@ -66,9 +62,9 @@ class Clock:
         def look(row: dict[str, Any]) -> bool:
             if not last or row["lam"] != lam or row["samples"] < self.samples:
                 return False
-            return self.watch.note(self.before + row["seconds"], row["objective"])
+            return self.watch.note(row["objective"])
 
-        left = max(0.0, self.watch.limit - self.before)
+        left = self.watch.left()
         fit = solve(
             A,
             y,
@@ -78,9 +74,8 @@ class Clock:
             callback=look,
             **how,
         )
-        self.before += fit.seconds
         if last:
-            self.watch.note(self.before, fit.objective)
+            self.watch.note(fit.objective)
         return fit
 
     def tolerance(self, y: Any, loss: str) -> float:
