@@ -166,7 +166,7 @@ def test_the_rows_of_a_tall_matrix_stay_with_the_workers(
 ) -> None:
     A, y = tall()
     target = {"logistic": y > 2, "poisson": np.abs(np.round(y))}.get(loss, y)
-    lam = 0.02 * shotgun.lambda_max(A, target, loss, **{**how, "working_set": True})
+    lam = {"poisson": 500.0}.get(loss, 50.0)
     came: list[int] = []
     fetch = shotgun.dask.Matrix._dense
 
@@ -524,10 +524,9 @@ def test_the_tool_fits_paths_and_cross_validates_on_workers(tmp_path: Path, verb
     for data, more in (("all.svm", []), ("part-*.svm", ["--workers", "1"])):
         run = CliRunner().invoke(app, [verb, str(tmp_path / data), *few, *more])
         assert run.exit_code == 0, run.output
-        told.append(json.loads(run.stdout))
-    here, there = told
-    name = "objective" if verb == "path" else "mean_score"
-    np.testing.assert_allclose(there[name], here[name], rtol=1e-4)
+        answer = json.loads(run.stdout)
+        told.append(answer["objective"] if verb == "path" else answer["cv"]["mean"])
+    np.testing.assert_allclose(told[1], told[0], rtol=1e-3)
 
 
 def test_a_tool_has_one_cluster(tmp_path: Path) -> None:

@@ -144,15 +144,20 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
   return found;
 }
 
+// What is given away to threads that do not have the GIL: they may be the last to let go of it.
+template <class T>
+std::shared_ptr<const T> shared(T python) {
+  return std::shared_ptr<const T>(new T(std::move(python)), [](const T* last) {
+    WithGil gil;
+    delete last;
+  });
+}
+
 // A design that the core keeps from now on, with the arrays that it reads.
 template <class C>
 std::unique_ptr<Source<C>> handed_over(Design& design) {
   auto source = std::move(std::get<std::unique_ptr<Source<C>>>(design.source));
-  source->owner = std::shared_ptr<const void>(
-      new std::vector<nb::object>(std::move(design.keep_alive)), [](const void* arrays) {
-        WithGil gil;
-        delete static_cast<const std::vector<nb::object>*>(arrays);
-      });
+  source->owner = shared(std::move(design.keep_alive));
   return source;
 }
 
@@ -164,46 +169,49 @@ Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callabl
               nb::callable survey, nb::callable columns, nb::callable head,
               std::optional<Far> far) {
   Answers<C> ask;
-  ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
+  ask.scan = [n, d, scan = shared(scan)](const double* v, std::span<const Column> which,
+                                         double* out) {
     WithGil gil;
     const nb::object chosen = which.empty() ? nb::none() : owned(which);
-    take(call(scan, copied(v, n), chosen),
+    take(call(*scan, copied(v, n), chosen),
          which.empty() ? d : static_cast<std::int64_t>(which.size()), out);
   };
-  ask.survey = [=](const double* w, const double* v, double* sums, double* squares, double* dots) {
+  ask.survey = [n, d, survey = shared(survey)](const double* w, const double* v, double* sums,
+                                               double* squares, double* dots) {
     WithGil gil;
-    const nb::object found = call(survey, copied(w, n), copied(v, n));
+    const nb::object found = call(*survey, copied(w, n), copied(v, n));
     take(found[0], d, sums);
     take(found[1], d, squares);
     take(found[2], d, dots);
   };
-  ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
+  ask.columns = [n, columns = shared(columns)](std::span<const Column> which,
+                                               const typename Answers<C>::Visit& visit) {
     WithGil gil;
-    const nb::object answer = call(columns, owned(which));
+    const nb::object answer = call(*columns, owned(which));
     if constexpr (C::dense)
       visit_dense<typename C::Value>(answer, which.size(), n, visit);
     else
       visit_sparse<typename C::Value>(answer, which.size(), n, visit);
   };
-  ask.head = [=](std::int64_t rows) -> std::unique_ptr<Source<C>> {
+  ask.head = [head = shared(head)](std::int64_t rows) -> std::unique_ptr<Source<C>> {
     WithGil gil;
-    const nb::object few = call(head, nb::cast(rows));
+    const nb::object few = call(*head, nb::cast(rows));
     return few.is_none() ? nullptr : handed_over<C>(nb::cast<Design&>(few));
   };
   if (far) {
     const auto& [bytes, most, add, propose] = *far;
     ask.bytes.assign(bytes.data(), bytes.data() + bytes.size());
     ask.most = most;
-    ask.add = [n, add = add](std::span<const Column> which, std::span<const double> steps,
-                             double* z) {
+    ask.add = [n, add = shared(add)](std::span<const Column> which, std::span<const double> steps,
+                                     double* z) {
       WithGil gil;
       std::vector<double> sum(static_cast<std::size_t>(n));
-      take(call(add, owned(which), owned(steps)), n, sum.data());
+      take(call(*add, owned(which), owned(steps)), n, sum.data());
       std::transform(sum.begin(), sum.end(), z, z, std::plus<>());
     };
-    ask.propose = [n, propose = propose](const FarModel& model) {
+    ask.propose = [n, propose = shared(propose)](const FarModel& model) {
       WithGil gil;
-      return proposed(model, n, propose);
+      return proposed(model, n, *propose);
     };
   }
   return {std::make_unique<RemoteSource<C>>(std::move(ask), n, d, nonzeros), {}, n, d};
