@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -133,6 +134,87 @@ def test_a_working_set_that_does_not_fit_cannot_be_centred_without_an_intercept(
     _, y = make_problem()
     with pytest.raises(ValueError, match="standardize without an intercept"):
         shotgun.solve(far, y, 2.0, standardize=True)
+
+
+def tall() -> tuple[Any, Any]:
+    random = np.random.default_rng(5)
+    A = random.standard_normal((6400, 20)) + 0.5
+    return A, A[:, :4].sum(axis=1) + random.standard_normal(6400)
+
+
+def tall_on_cluster(A: Any, shards: int = 5) -> Any:
+    """Too much to be fetched."""
+    parts = [dask.delayed(rows) for rows in np.array_split(A, shards)]
+    return shotgun.dask.matrix(parts, room=2e5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "how"),
+    [
+        ("squared", {"fit_intercept": True}),
+        ("squared", {"standardize": True, "weights": 1.0 + np.arange(6400) % 2}),
+        ("squared", {"l2": 5.0, "bounds": (-0.2, 0.3), "penalty_factor": 1 + np.arange(20) % 3}),
+        ("logistic", {}),
+        ("logistic", {"fit_intercept": True, "standardize": True}),
+        ("logistic", {"fit_intercept": True, "penalty_factor": np.arange(20) != 3}),
+        ("poisson", {"fit_intercept": True}),
+        ("huber", {"working_set": False}),
+    ],
+)
+def test_the_rows_of_a_tall_matrix_stay_with_the_workers(
+    loss: str, how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    A, y = tall()
+    target = {"logistic": y > 2, "poisson": np.abs(np.round(y))}.get(loss, y)
+    lam = {"poisson": 500.0}.get(loss, 50.0)
+    came: list[int] = []
+    fetch = shotgun.dask.Matrix._dense
+
+    def counted(self: Any, which: Any) -> Any:
+        came.append(len(which) * self.shape[0])
+        return fetch(self, which)
+
+    monkeypatch.setattr(shotgun.dask.Matrix, "_dense", counted)
+    with dask.config.set(scheduler="threads"):
+        there = shotgun.solve(tall_on_cluster(A), target, lam, loss, tol=1e-8, **how)
+    here = shotgun.solve(A, target, lam, loss, tol=1e-10, **how)
+    assert there.status == "converged"
+    assert there.objective == pytest.approx(here.objective, rel=1e-7)
+    assert there.n_rounds <= 15
+    assert sum(came) <= A.size / 4  # at most a few samples, to begin with
+
+
+def test_a_tall_fit_has_the_same_bits_for_any_workers(client: Any) -> None:
+    A, y = tall()
+
+    def fit() -> Any:
+        return shotgun.solve(tall_on_cluster(A), y > 2, 20.0, "logistic", trace=True)
+
+    two = fit()
+    assert {row["samples"] for row in two.trace} == {400, 1600, 6400}
+    with make_cluster(1) as cluster, distributed.Client(cluster) as alone, alone.as_current():
+        one = fit()
+    with dask.config.set(scheduler="threads"):
+        none = fit()
+    for other in (one, none):
+        np.testing.assert_array_equal(other.x, two.x)
+        assert other.gap == two.gap
+
+
+@pytest.mark.parametrize("room", [1e4, 1e9])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_few_samples_come_first_on_a_cluster_as_in_memory(sparse: bool, room: float) -> None:
+    A, y = tall()
+    A = sp.csr_array(np.where(np.abs(A) > 1, A, 0.0)) if sparse else A
+    parts = [dask.delayed(A[rows]) for rows in np.array_split(np.arange(6400), 7)]
+    with dask.config.set(scheduler="threads"):
+        B = shotgun.dask.matrix(parts, room=room)
+        there = shotgun.solve(B, y > 2, 20.0, "logistic", trace=True)
+    here = shotgun.solve(A, y > 2, 20.0, "logistic", trace=True)
+    for fit in (here, there):
+        assert {row["samples"] for row in fit.trace} == {400, 1600, 6400}
+        assert fit.status == "converged"
+    assert there.objective == pytest.approx(here.objective, rel=1e-5)
 
 
 def test_a_path_is_that_of_one_in_memory(client: Any) -> None:
@@ -393,7 +475,7 @@ def test_what_a_remote_matrix_raises_ends_the_fit() -> None:
 
     class Broken(shotgun.problem.Elsewhere):
         def design(self) -> Any:
-            return _core.remote64(3, 2, 6, fail, fail, fail, None)
+            return _core.remote64(3, 2, 6, fail, fail, fail, fail, None)
 
     with pytest.raises(LookupError, match="gone"):
         shotgun.solve(Broken(), np.arange(3.0), 1.0)
@@ -425,6 +507,38 @@ def test_nan_is_found_where_it_is(client: Any) -> None:
     A[7, 1] = np.nan
     with pytest.raises(ValueError, match="row 7, column 1"):
         shotgun.solve(da.from_array(A, chunks=(5, 3)), np.arange(10.0), 1.0)
+
+
+@pytest.mark.parametrize("verb", ["path", "cv"])
+def test_the_tool_fits_paths_and_cross_validates_on_workers(tmp_path: Path, verb: str) -> None:
+    from typer.testing import CliRunner
+
+    from shotgun.cli import app
+
+    A, y = make_problem()
+    io.write(tmp_path / "all.svm", io.Data(A, y))
+    for k, rows in enumerate(np.array_split(np.arange(N), 2)):
+        io.write(tmp_path / f"part-{k}.svm", io.Data(A[rows], y[rows]))
+    told = []
+    few = ["--n-lams", "4", "--eps", "0.1", "--json", *(["--folds", "2"] if verb == "cv" else [])]
+    for data, more in (("all.svm", []), ("part-*.svm", ["--workers", "1"])):
+        run = CliRunner().invoke(app, [verb, str(tmp_path / data), *few, *more])
+        assert run.exit_code == 0, run.output
+        answer = json.loads(run.stdout)
+        told.append(answer["objective"] if verb == "path" else answer["cv"]["mean"])
+    np.testing.assert_allclose(told[1], told[0], rtol=1e-3)
+
+
+def test_a_tool_has_one_cluster(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from shotgun.cli import app
+
+    for verb in ("fit", "path", "cv"):
+        both = ["--workers", "1", "--scheduler", "tcp://127.0.0.1:1"]
+        run = CliRunner().invoke(app, [verb, str(tmp_path / "none.svm"), *both])
+        assert run.exit_code == 2
+        assert "not both" in run.stderr
 
 
 def test_the_tool_fits_files_on_workers(tmp_path: Path) -> None:

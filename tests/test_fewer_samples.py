@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import shotgun
 
@@ -29,6 +31,23 @@ def test_few_samples_come_first_where_there_are_many() -> None:
         straight = shotgun.solve(A, y, lam, "logistic", trace=True, **plain)
         assert {row["samples"] for row in straight.trace} == {6400}
         assert abs(straight.objective - fit.objective) <= fit.gap + straight.gap
+
+
+def test_few_samples_of_sparse_columns_come_first_in_memory_and_on_disk(tmp_path: Path) -> None:
+    A, y = tall(3)
+    B = sp.csc_array(np.where(np.abs(A) > 1, A, 0.0))
+    on_disk = shotgun.disk.write(B, tmp_path / "matrix", tile_bytes=20_000)
+    lam = shotgun.lambda_max(B, y, "logistic") / 1000
+    fits = [
+        shotgun.solve(X, y, lam, "logistic", fit_intercept=True, trace=True) for X in (B, on_disk)
+    ]
+    for fit in fits:
+        assert {row["samples"] for row in fit.trace} == {400, 1600, 6400}
+        assert [row["passes"] for row in fit.trace] == sorted(row["passes"] for row in fit.trace)
+    np.testing.assert_array_equal(fits[0].x, fits[1].x)
+    assert fits[0].gap == fits[1].gap
+    dense = shotgun.solve(B.toarray(), y, lam, "logistic", fit_intercept=True)
+    assert abs(dense.objective - fits[0].objective) <= dense.gap + fits[0].gap
 
 
 @pytest.mark.parametrize("intercept", [False, True])

@@ -8,6 +8,7 @@
 
 #include "bindings/shared.hpp"
 #include "problem/convert.hpp"
+#include "problem/gram.hpp"
 #include "problem/remote.hpp"
 
 namespace shotgun {
@@ -99,7 +100,7 @@ void visit_sparse(nb::handle answer, std::size_t count, std::int64_t n,
 
 // For columns that do not all fit here: what each takes, what all may take, and who works on them
 // if it is more, add(which, steps) and
-// propose(which, x, inv_scale, lam, lo, hi, l2, g, h or None, intercept, gap).
+// propose(which, x, means, inv_scale, lam, lo, hi, l2, g, h or None, intercept, gap).
 using Far = std::tuple<Doubles, double, nb::callable, nb::callable>;
 
 template <class T>
@@ -115,9 +116,9 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
     hi.push_back(p.hi);
   }
   const nb::object answer =
-      call(propose, owned(model.which), owned(model.x), owned(model.inv_scale), own(lam), own(lo),
-           own(hi), nb::cast(model.penalties.front().l2), copied(model.g, n), copied(model.h, n),
-           nb::cast(model.intercept), nb::cast(model.gap));
+      call(propose, owned(model.which), owned(model.x), owned(model.means), owned(model.inv_scale),
+           own(lam), own(lo), own(hi), nb::cast(model.penalties.front().l2), copied(model.g, n),
+           copied(model.h, n), nb::cast(model.intercept), nb::cast(model.gap));
   Proposal found{std::vector<double>(model.which.size()),
                  std::vector<double>(static_cast<std::size_t>(n))};
   take(answer[0], static_cast<std::int64_t>(found.goal.size()), found.goal.data());
@@ -125,47 +126,74 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
   return found;
 }
 
+// What is given away to threads that do not have the GIL: they may be the last to let go of it.
+template <class T>
+std::shared_ptr<const T> shared(T python) {
+  return std::shared_ptr<const T>(new T(std::move(python)), [](const T* last) {
+    WithGil gil;
+    delete last;
+  });
+}
+
+// A design that the core keeps from now on, with the arrays that it reads.
+template <class C>
+std::unique_ptr<Source<C>> handed_over(Design& design) {
+  auto source = std::move(std::get<std::unique_ptr<Source<C>>>(design.source));
+  source->owner = shared(std::move(design.keep_alive));
+  return source;
+}
+
 // A matrix that Python asks others about: scan(v, which or None), survey(w or None, v),
-// columns(which), and, where not all columns fit here, what else is to be known.
+// columns(which), head(rows), which is a Design or None, and, where not all columns fit here, what
+// else is to be known.
 template <class C>
 Design remote(std::int64_t n, std::int64_t d, std::int64_t nonzeros, nb::callable scan,
-              nb::callable survey, nb::callable columns, std::optional<Far> far) {
+              nb::callable survey, nb::callable columns, nb::callable head,
+              std::optional<Far> far) {
   Answers<C> ask;
-  ask.scan = [=](const double* v, std::span<const Column> which, double* out) {
+  ask.scan = [n, d, scan = shared(scan)](const double* v, std::span<const Column> which,
+                                         double* out) {
     WithGil gil;
     const nb::object chosen = which.empty() ? nb::none() : owned(which);
-    take(call(scan, copied(v, n), chosen),
+    take(call(*scan, copied(v, n), chosen),
          which.empty() ? d : static_cast<std::int64_t>(which.size()), out);
   };
-  ask.survey = [=](const double* w, const double* v, double* sums, double* squares, double* dots) {
+  ask.survey = [n, d, survey = shared(survey)](const double* w, const double* v, double* sums,
+                                               double* squares, double* dots) {
     WithGil gil;
-    const nb::object found = call(survey, copied(w, n), copied(v, n));
+    const nb::object found = call(*survey, copied(w, n), copied(v, n));
     take(found[0], d, sums);
     take(found[1], d, squares);
     take(found[2], d, dots);
   };
-  ask.columns = [=](std::span<const Column> which, const typename Answers<C>::Visit& visit) {
+  ask.columns = [n, columns = shared(columns)](std::span<const Column> which,
+                                               const typename Answers<C>::Visit& visit) {
     WithGil gil;
-    const nb::object answer = call(columns, owned(which));
+    const nb::object answer = call(*columns, owned(which));
     if constexpr (C::dense)
       visit_dense<typename C::Value>(answer, which.size(), n, visit);
     else
       visit_sparse<typename C::Value>(answer, which.size(), n, visit);
   };
+  ask.head = [head = shared(head)](std::int64_t rows) -> std::unique_ptr<Source<C>> {
+    WithGil gil;
+    const nb::object few = call(*head, nb::cast(rows));
+    return few.is_none() ? nullptr : handed_over<C>(nb::cast<Design&>(few));
+  };
   if (far) {
     const auto& [bytes, most, add, propose] = *far;
     ask.bytes.assign(bytes.data(), bytes.data() + bytes.size());
     ask.most = most;
-    ask.add = [n, add = add](std::span<const Column> which, std::span<const double> steps,
-                             double* z) {
+    ask.add = [n, add = shared(add)](std::span<const Column> which, std::span<const double> steps,
+                                     double* z) {
       WithGil gil;
       std::vector<double> sum(static_cast<std::size_t>(n));
-      take(call(add, owned(which), owned(steps)), n, sum.data());
+      take(call(*add, owned(which), owned(steps)), n, sum.data());
       std::transform(sum.begin(), sum.end(), z, z, std::plus<>());
     };
-    ask.propose = [n, propose = propose](const FarModel& model) {
+    ask.propose = [n, propose = shared(propose)](const FarModel& model) {
       WithGil gil;
-      return proposed(model, n, propose);
+      return proposed(model, n, *propose);
     };
   }
   return {std::make_unique<RemoteSource<C>>(std::move(ask), n, d, nonzeros), {}, n, d};
@@ -208,6 +236,26 @@ nb::tuple survey(Design& design, std::optional<Doubles> w, Doubles v, int thread
     return 0;
   });
   return nb::make_tuple(own(sums), own(squares), own(dots));
+}
+
+// A'HA, h = 1 where absent, of columns that are dense.
+nb::object gram_of(Design& design, std::optional<Doubles> h) {
+  if (h && static_cast<std::int64_t>(h->size()) != design.rows)
+    throw nb::value_error("h does not fit the matrix");
+  std::vector<Column> all(static_cast<std::size_t>(design.cols));
+  std::iota(all.begin(), all.end(), 0);
+  return own(std::visit(
+      [&]<class C>(std::unique_ptr<Source<C>>& A) -> std::vector<double> {
+        if constexpr (C::dense) {
+          WithoutGil nogil;
+          std::vector<Handle<C>> columns;
+          A->borrow(all, columns);
+          return gram(C(design.rows, columns), h ? h->data() : nullptr);
+        } else {
+          throw nb::value_error("columns must be dense");
+        }
+      },
+      design.source));
 }
 
 template <class T>
@@ -284,6 +332,7 @@ void bind_matrices(nb::module_& m) {
         nb::arg("threads") = 1);
   m.def("survey", &survey, nb::arg("design"), nb::arg("w").none(), nb::arg("v"),
         nb::arg("threads") = 1);
+  m.def("gram", &gram_of, nb::arg("design"), nb::arg("h").none());
   m.def("checksum", &checksum<std::int32_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<std::int64_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<float>, nb::arg("numbers"), nb::arg("first") = 0);

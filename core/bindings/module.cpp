@@ -152,6 +152,7 @@ void bind_answers(nb::module_& m) {
       .def_ro("round", &TraceRow::round)
       .def_ro("epoch", &TraceRow::epochs)
       .def_ro("updates", &TraceRow::updates)
+      .def_ro("passes", &TraceRow::passes)
       .def_ro("objective", &TraceRow::objective)
       .def_ro("gap", &TraceRow::gap)
       .def_ro("working_set", &TraceRow::working_set)

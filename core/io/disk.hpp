@@ -68,45 +68,61 @@ class OnDisk {
   using Columns = SparseColumns<T>;
   // starts: where each column begins among all entries, and where the last one ends.
   OnDisk(std::vector<Tile> tiles, std::vector<std::int64_t> starts, std::int64_t rows)
-      : tiles_(std::move(tiles)),
+      : tiles_(std::make_shared<std::vector<Tile>>(std::move(tiles))),
         starts_(std::move(starts)),
         rows_(rows),
-        sums_(tiles_.size()),
+        nonzeros_(starts_.back()),
+        sums_(tiles_->size()),
         kept_(rows) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
-  std::int64_t nonzeros() const { return starts_.back(); }
-  std::int64_t size(Column j) const { return start(j + 1) - start(j); }
+  std::int64_t nonzeros() const { return nonzeros_; }
+  std::int64_t size(Column j) const { return end(j) - start(j); }
+
+  // The same columns up to a row: as rows ascend, their first entries, and nothing else is read.
+  OnDisk head(std::int64_t rows) const {
+    OnDisk some(*this, rows);
+    std::vector<Row> first;
+    for (Column j = 0; j < cols(); ++j) {
+      std::int64_t count = std::min(size(j), rows);
+      if (size(j) < rows_) {  // else it has every row
+        const Tile& tile = tile_of(j);
+        first.resize(static_cast<std::size_t>(count));
+        tile.rows.read((start(j) - start(tile.first)) * static_cast<std::int64_t>(sizeof(Row)),
+                       first.data(), first.size() * sizeof(Row));
+        count = std::ranges::lower_bound(first, rows) - first.begin();
+      }
+      some.ends_.push_back(start(j) + count);
+      some.nonzeros_ += count;
+    }
+    return some;
+  }
 
   template <class Visit>
   void each(std::span<const Column> which, std::int64_t first, std::int64_t last,
             Visit&& visit) const {
     runs(which, first, last, [&](const Tile& tile, const Entries& e, auto begin, auto end) {
-      check(tile, e);
-      for (auto p = begin; p < end; ++p) visit(p, column(e, at(which, p)));
+      for (auto p = begin; p < end; ++p) visit(p, column(tile, e, at(which, p)));
     });
   }
   template <class Visit>
   void survey(std::int64_t first, std::int64_t last, Visit&& visit) const {
     runs({}, first, last, [&](const Tile& tile, const Entries& e, auto begin, auto end) {
-      check(tile, e);
-      const auto inside = e.begin - start(tile.first);
-      Sums& sums = sums_[static_cast<std::size_t>(&tile - tiles_.data())];
-      if (tile.values) sums.values += checksum(e.values.data(), e.count(), inside);
-      sums.rows += checksum(e.rows.data(), e.count(), inside);
+      if (ends_.empty()) add_checksums(tile, e);
       for (auto p = begin; p < end; ++p) {
-        const Handle<Columns> a = column(e, static_cast<Column>(p));
+        const Handle<Columns> a = column(tile, e, static_cast<Column>(p));
         if (!std::is_sorted(a.rows, a.rows + a.size, std::less_equal<Row>())) damaged(tile.rows);
         visit(p, a);
       }
     });
   }
   void surveyed() const {
-    for (std::size_t t = 0; t < tiles_.size(); ++t) {
+    for (std::size_t t = 0; t < sums_.size(); ++t) {
+      const Tile& tile = (*tiles_)[t];
       const auto values = sums_[t].values.exchange(0), rows = sums_[t].rows.exchange(0);
-      if (rows != tiles_[t].rows_checksum) damaged(tiles_[t].rows);
-      if (tiles_[t].values && values != tiles_[t].values_checksum) damaged(*tiles_[t].values);
+      if (rows != tile.rows_checksum) damaged(tile.rows);
+      if (tile.values && values != tile.values_checksum) damaged(*tile.values);
     }
   }
 
@@ -133,12 +149,26 @@ class OnDisk {
   // own.
   static constexpr std::int64_t most = 1 << 18, gap = 1 << 10;
 
+  // What `head` fills: the whole has its checksums, a part has none.
+  OnDisk(const OnDisk& whole, std::int64_t rows)
+      : tiles_(whole.tiles_), starts_(whole.starts_), rows_(rows), nonzeros_(0), kept_(rows) {}
+
   std::int64_t start(Column j) const { return starts_[static_cast<std::size_t>(j)]; }
+  std::int64_t end(Column j) const {
+    return ends_.empty() ? start(j + 1) : ends_[static_cast<std::size_t>(j)];
+  }
   static Column at(std::span<const Column> which, std::int64_t p) {
     return which.empty() ? static_cast<Column>(p) : which[static_cast<std::size_t>(p)];
   }
-  Handle<Columns> column(const Entries& e, Column j) const {
+  // Nothing that a file says is used as an address before it is checked: it may change while it is
+  // read.
+  Handle<Columns> column(const Tile& tile, const Entries& e, Column j) const {
     const auto from = start(j) - e.begin;
+    std::uint32_t largest = 0;
+    for (Row i : std::span(e.rows).subspan(static_cast<std::size_t>(from),
+                                           static_cast<std::size_t>(size(j))))
+      largest = std::max(largest, static_cast<std::uint32_t>(i));
+    if (size(j) > 0 && largest >= rows_) damaged(tile.rows);
     return {e.values.data() + from, e.rows.data() + from, size(j)};
   }
 
@@ -150,21 +180,27 @@ class OnDisk {
     for (auto begin = first; begin < last;) {
       const Tile& tile = tile_of(at(which, begin));
       const Column beyond =
-          &tile == &tiles_.back() ? static_cast<Column>(cols()) : (&tile)[1].first;
+          &tile == &tiles_->back() ? static_cast<Column>(cols()) : (&tile)[1].first;
       const auto from = start(at(which, begin));
       auto end = begin + 1;
       while (end < last && at(which, end) > at(which, end - 1) && at(which, end) < beyond &&
-             start(at(which, end)) - start(at(which, end - 1) + 1) <= gap &&
-             start(at(which, end) + 1) - from <= most)
+             start(at(which, end)) - this->end(at(which, end - 1)) <= gap &&
+             this->end(at(which, end)) - from <= most)
         ++end;
-      read(tile, from, start(at(which, end - 1) + 1), entries);
+      read(tile, from, this->end(at(which, end - 1)), entries);
       body(tile, entries, begin, end);
       begin = end;
     }
   }
   const Tile& tile_of(Column j) const {
-    const auto after = std::ranges::upper_bound(tiles_, j, {}, &Tile::first);
+    const auto after = std::ranges::upper_bound(*tiles_, j, {}, &Tile::first);
     return *(after - 1);
+  }
+  void add_checksums(const Tile& tile, const Entries& e) const {
+    const auto inside = e.begin - start(tile.first);
+    Sums& sums = sums_[static_cast<std::size_t>(&tile - tiles_->data())];
+    if (tile.values) sums.values += checksum(e.values.data(), e.count(), inside);
+    sums.rows += checksum(e.rows.data(), e.count(), inside);
   }
   void read(const Tile& tile, std::int64_t begin, std::int64_t end, Entries& to) const {
     const auto inside = begin - start(tile.first);
@@ -180,19 +216,14 @@ class OnDisk {
     else
       std::ranges::fill(to.values, T{1});
   }
-  // Nothing that a file says is used as an address before this: it may change while it is read.
-  void check(const Tile& tile, const Entries& e) const {
-    std::uint32_t largest = 0;
-    for (Row i : e.rows) largest = std::max(largest, static_cast<std::uint32_t>(i));
-    if (e.count() > 0 && largest >= rows_) damaged(tile.rows);
-  }
   [[noreturn]] static void damaged(const File& file) {
     throw Damaged(file.path() + " is damaged: it does not hold what was written");
   }
 
-  std::vector<Tile> tiles_;
+  std::shared_ptr<const std::vector<Tile>> tiles_;
   std::vector<std::int64_t> starts_;
-  std::int64_t rows_;
+  std::vector<std::int64_t> ends_;  // of columns that are not whole
+  std::int64_t rows_, nonzeros_;
   mutable std::vector<Sums> sums_;  // of the survey that is under way
   Kept<Columns> kept_;
 };

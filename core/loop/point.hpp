@@ -165,23 +165,21 @@ class Point {
   // each as if it were alone: the d-GLMNET of Trofimov and Genkin (2015). What a holder adds to the
   // constant is found again by refresh(), which must follow.
   Step step_elsewhere(std::span<const Column> which, double gap) {
-    if (features_.standardize() && !features_.intercept())
-      throw std::invalid_argument(
-          "to standardize without an intercept, the columns that matter must fit in memory");
     // On the scale on which all have the same l2.
-    std::vector<double> from, inv_scale, units;
+    std::vector<double> from, means, inv_scale, units;
     std::vector<Penalty> penalties;
     for (Column j : which) {
       const double unit = features_.standardize() ? 1.0 : features_.inv_scale(j);
       const Penalty p = features_.penalty(j);
       units.push_back(unit);
       from.push_back(x(j) * unit);
+      means.push_back(features_.intercept() ? 0.0 : features_.fixed_mean(j));
       inv_scale.push_back(features_.inv_scale(j) / unit);
       penalties.push_back({p.lam / unit, features_.spec().l2, p.lo * unit, p.hi * unit});
     }
     gradient();
-    const Proposal there = A_.propose(
-        {which, from, inv_scale, penalties, g_.data(), curvature(), features_.intercept(), gap});
+    const Proposal there = A_.propose({which, from, means, inv_scale, penalties, g_.data(),
+                                       curvature(), features_.intercept(), gap});
     const Step made =
         search(from, there.goal, there.dz, [&](std::size_t k) { return penalties[k]; });
     for (std::size_t k = 0; k < which.size(); ++k)

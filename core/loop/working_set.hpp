@@ -183,6 +183,8 @@ class WorkingSet {
     WorkingSet<C, L> fewer(*head, samples, spec, features_.intercept(), features_.standardize(),
                            options, watch_);
     Solution fit = fewer.solve({}, callback);
+    for (TraceRow& row : fit.trace) row.passes *= head->nonzeros() / A_.nonzeros();
+    if (!fit.trace.empty()) work_before_ -= fit.trace.back().passes * A_.nonzeros();
     trace_ = std::move(fit.trace);
     row_.round = fit.n_rounds + (fit.status == Status::stopped ? 0 : 1);
     effort_.epochs += fit.n_epochs;
@@ -198,6 +200,7 @@ class WorkingSet {
   // Another fit: what the last one spent and told is not its own.
   void begin() {
     effort_.epochs = effort_.updates = 0;
+    work_before_ = effort_.work;
     row_ = {};
     trace_.clear();
     began_ = watch_.seconds();
@@ -369,6 +372,7 @@ class WorkingSet {
   bool report(const Callback& callback) {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
+    row_.passes = (effort_.work - work_before_) / std::max(1.0, A_.nonzeros());
     row_.working_set = working_set_size();
     row_.active = static_cast<std::int64_t>(active_.size());
     row_.P = std::max<std::int64_t>(1, effort_.P);
@@ -630,7 +634,8 @@ class WorkingSet {
          gap_ = infinity;
   double lower_ = 0;  // no loss and no penalty is negative
   double best_objective_ = infinity, best_gap_ = infinity;
-  double began_ = 0;  // when this fit did
+  double began_ = 0;        // when this fit did
+  double work_before_ = 0;  // of the path's other fits, less that on fewer samples
   double tol_ = options_.tol;
   double expectation_ = 1;  // part of lam at which a column is expected to move
   double u_norm_ = 0;       // of u, in the norm of W^-1

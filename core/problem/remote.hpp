@@ -22,6 +22,7 @@ struct Answers {
   // As of Source, for columns that do not fit.
   std::function<void(std::span<const Column> which, std::span<const double> steps, double* z)> add;
   std::function<Proposal(const FarModel& model)> propose;
+  std::function<std::unique_ptr<Source<C>>(std::int64_t rows)> head;
 };
 
 // A home of sparse columns (see InMemory), of which those are here that were expected.
@@ -126,6 +127,9 @@ class Asking final : public Base {
     ask_.add(which, steps, z);
   }
   Proposal propose(const FarModel& model) override { return ask_.propose(model); }
+  std::unique_ptr<Source<C>> head(std::int64_t rows) const override {
+    return ask_.head ? ask_.head(rows) : nullptr;
+  }
 
  private:
   const Kept<C>& kept() const {

@@ -35,11 +35,11 @@ template <class C>
 using Light = typename LightOf<C>::type;
 
 // The Newton model of F on columns that stay elsewhere: rows with gradient g and curvature h (none:
-// one), columns times inv_scale, weights x and what penalises them, all with one l2. `gap` is how
-// good is good enough.
+// one), columns less their means (zero where an intercept takes care of them) times inv_scale,
+// weights x and what penalises them, all with one l2. `gap` is how good is good enough.
 struct FarModel {
   std::span<const Column> which;
-  std::span<const double> x, inv_scale;
+  std::span<const double> x, means, inv_scale;
   std::span<const Penalty> penalties;
   const double *g, *h;
   bool intercept;
@@ -82,8 +82,10 @@ class Source {
   virtual bool fits(std::span<const Column>) const { return true; }
   virtual void add_columns(std::span<const Column>, std::span<const double>, double*) const {}
   virtual Proposal propose(const FarModel&) { return {}; }
-  // The first rows of the same matrix, where that costs nothing.
+  // The first rows of the same matrix, where they are cheaper to read than all of them.
   virtual std::unique_ptr<Source<C>> head(std::int64_t) const { return nullptr; }
+
+  std::shared_ptr<const void> owner;  // of the memory that it reads, if it lives no longer
 };
 
 // Calls visit(first, last) on runs of columns, in parallel, asking the watch between runs; returns

@@ -12,12 +12,31 @@ class InMemory {
  public:
   using Columns = SparseColumns<T, Index>;
   InMemory(const T* values, const Index* rows, const Index* starts, std::int64_t n, std::int64_t d)
-      : values_(values), indices_(rows), starts_(starts), rows_(n), cols_(d) {}
+      : values_(values),
+        indices_(rows),
+        starts_(starts),
+        rows_(n),
+        cols_(d),
+        nonzeros_(starts[d]) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t cols() const { return cols_; }
-  std::int64_t nonzeros() const { return starts_[cols_]; }
-  std::int64_t size(Column j) const { return starts_[j + 1] - starts_[j]; }
+  std::int64_t nonzeros() const { return nonzeros_; }
+  std::int64_t size(Column j) const { return end(j) - starts_[j]; }
+
+  // The same columns up to a row: as rows ascend, their first entries.
+  InMemory head(std::int64_t rows) const {
+    InMemory some(*this);
+    some.rows_ = rows;
+    some.nonzeros_ = 0;
+    some.ends_.clear();
+    for (Column j = 0; j < cols_; ++j) {
+      const Index* beyond = std::lower_bound(indices_ + starts_[j], indices_ + end(j), rows);
+      some.ends_.push_back(static_cast<Index>(beyond - indices_));
+      some.nonzeros_ += some.size(j);
+    }
+    return some;
+  }
 
   // Calls visit(p, column which_p) for p in [first, last); every column, in order, where `which` is
   // empty. What it sees lives as long as the call.
@@ -44,10 +63,14 @@ class InMemory {
   Handle<Columns> column(Column j) const {
     return {values_ + starts_[j], indices_ + starts_[j], size(j)};
   }
+  Index end(Column j) const {
+    return ends_.empty() ? starts_[j + 1] : ends_[static_cast<std::size_t>(j)];
+  }
 
   const T* values_;
   const Index *indices_, *starts_;
-  std::int64_t rows_, cols_;
+  std::vector<Index> ends_;  // of columns that are not whole
+  std::int64_t rows_, cols_, nonzeros_;
 };
 
 // What sources of sparse columns share: light copies, each made once.
@@ -146,6 +169,9 @@ class SparseSource final : public PackingSource<Home> {
         });
     if (!watch.stopped()) home_.surveyed();
     return total;
+  }
+  std::unique_ptr<Source<C>> head(std::int64_t rows) const override {
+    return std::make_unique<SparseSource<Home>>(home_.head(rows));
   }
 
  private:

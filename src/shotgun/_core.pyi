@@ -38,6 +38,7 @@ def remote32(
     scan: Callable[[_Vector, _Array | None], _Array],
     survey: Callable[[_Vector | None, _Vector], _Array],
     columns: Callable[[_Array], tuple[_Array, _Array, _Array]],
+    head: Callable[[int], Design | None],
     far: _Far | None,
 ) -> Design: ...
 
@@ -50,6 +51,7 @@ def remote_dense32(
     scan: Callable[[_Vector, _Array | None], _Array],
     survey: Callable[[_Vector | None, _Vector], _Array],
     columns: Callable[[_Array], _Array],
+    head: Callable[[int], Design | None],
     far: _Far | None,
 ) -> Design: ...
 
@@ -59,6 +61,7 @@ def scan(design: Design, v: _Array, which: _Array | None, threads: int = 1) -> _
 def survey(
     design: Design, w: _Array | None, v: _Array, threads: int = 1
 ) -> tuple[_Array, _Array, _Array]: ...
+def gram(design: Design, h: _Array | None) -> _Array: ...
 def checksum(numbers: _Array, first: int = 0) -> int: ...
 def transpose(
     starts: _Array, columns: _Array, values: _Array, d: int, threads: int
@@ -130,6 +133,7 @@ class TraceRow:
     round: int
     epoch: int
     updates: int
+    passes: float
     objective: float
     gap: float
     working_set: int

@@ -191,6 +191,8 @@ def path(
     standardize: Standardize = False,
     deadline: Deadline = None,
     threads: Threads = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     seed: Seed = 0,
     output: Output = None,
     resume: Resume = False,
@@ -200,7 +202,8 @@ def path(
 ) -> None:
     """Fit a whole path of lams, from the one that makes all weights zero downwards.
 
-    Ctrl-C leaves what is certified so far in --output; --resume continues from there.
+    Ctrl-C leaves what is certified so far in --output; --resume continues from there. On a cluster,
+    DATA may be a pattern, as for fit.
     """
 
 
@@ -223,6 +226,8 @@ def cv(
     standardize: Standardize = False,
     deadline: Deadline = None,
     threads: Threads = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     seed: Seed = 0,
     output: Output = None,
     resume: Resume = False,
@@ -232,7 +237,8 @@ def cv(
 ) -> None:
     """Choose lam by cross-validation, and fit all data with it.
 
-    Ctrl-C leaves the folds that are certified so far in --output; --resume continues from there.
+    Ctrl-C leaves the folds that are certified so far in --output; --resume continues from there. On
+    a cluster, DATA may be a pattern, as for fit.
     """
 
 

@@ -36,6 +36,7 @@ except ImportError as error:
 import shotgun._core as _core
 from shotgun import disk, io
 from shotgun.blocks import Model, Partition, Weights, step
+from shotgun.gram import Gram
 from shotgun.model import fingerprint
 from shotgun.problem import Columns, Elsewhere, _float_dtype, check_number, check_vector, sound
 
@@ -43,6 +44,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
 
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # bytes of this machine
+LIGHT = 2.0**26  # bytes that rather come here than be asked about round after round
 
 # v and y travel with the tasks, by intent: so the scheduler can run them again
 _QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -103,6 +105,18 @@ class Shard:
             all_of_them = np.array_equal(which, np.arange(A.shape[1]))
             return A if all_of_them else A.T[which].T  # whole columns, not rows
 
+    def normal(self, h: Array, g: Array) -> Array:
+        """Its part of A'g, A'h and A'HA, one below the other."""
+        with _blamed(self.name):
+            design = self._design()
+            parts = [_core.scan(design, g, None), _core.scan(design, h, None)]
+            return np.concatenate([*parts, _core.gram(design, h)]).reshape(-1, self.A.shape[1])
+
+    def head(self, rows: int) -> Shard:
+        """Its first rows."""
+        some = self._readable()[:rows]
+        return replace(self, A=_by_columns(some) if sp.issparse(some) else some, y=None)
+
     def entries(self) -> Array:
         """How many each of its columns has."""
         with _blamed(self.name):
@@ -114,7 +128,13 @@ class Shard:
 
     def product(self, which: Array, steps: Array) -> Array:
         """Its part of A x, for an x that has these steps at some columns and is zero elsewhere."""
-        return np.asarray(self.columns(which) @ steps)
+        A = self.columns(which)
+        if sp.issparse(A):
+            return np.asarray(A @ steps)
+        z = np.zeros(A.shape[0])
+        for a, length in zip(A.T, steps, strict=True):  # BLAS would round as its threads do
+            z += length * a
+        return z
 
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
         """What a function says of its rows."""
@@ -183,12 +203,51 @@ class Matrix(Elsewhere):
         kind = "remote_dense" if self.dense else "remote"
         made = getattr(_core, f"{kind}{8 * self.dtype.itemsize}")
         asked = (self._scan, self._survey, self._dense if self.dense else self._sparse)
-        design: _core.Design = made(*self.shape, self.nnz, *asked, self._far())
+        design: _core.Design = made(*self.shape, self.nnz, *asked, self._head, self._far())
         return design
 
+    def _head(self, rows: int) -> _core.Design | None:
+        """The first rows: here if they are light, else the shards that have them."""
+        if self.tiled is not None:
+            return None
+        last = int(np.searchsorted(self.starts, rows))
+        starts = np.minimum(self.starts[: last + 1], rows)
+        shards = [
+            *self.shards[: last - 1],
+            *dask.persist(self.shards[last - 1].head(starts[-1] - starts[-2])),
+        ]
+        nnz = self.nnz * rows // self.shape[0]
+        few = replace(self, shards=shards, starts=starts, shape=(rows, self.shape[1]), nnz=nnz)
+        return few._here() if few._light() else few.design()
+
+    def _here(self) -> _core.Design:
+        """All of it, fetched."""
+        every = np.arange(self.shape[1], dtype=np.int32)
+        if self.dense:
+            return _core.dense(self._dense(every).T)
+        starts, rows, values = self._sparse(every)
+        return _core.csc(starts.astype(np.int32), rows, values, self.shape[0])
+
+    def _each(self) -> int:
+        """Bytes of an entry and its light copy."""
+        return self.dtype.itemsize + 4 + (0 if self.dense else 8)
+
+    def _light(self) -> bool:
+        return self._each() * self.nnz <= min(self.room, LIGHT)
+
+    def _tall(self) -> bool:
+        """Whether A'HA is cheap beside A."""
+        n, d = self.shape
+        return self.dense and self.tiled is None and 0 < d <= 512 and n >= 16 * d
+
     def _far(self) -> Any:
-        """What the core has to know if not all columns fit here."""
-        each = self.dtype.itemsize + 4 + (0 if self.dense else 8)  # an entry and its light copy
+        """What the core has to know if columns stay with the workers."""
+        if self._light():
+            return None
+        if self._tall():
+            gram = Gram(self)
+            return np.ones(self.shape[1]), 0.0, gram.add, gram.propose
+        each = self._each()
         if each * self.nnz <= self.room:
             return None
         if self.tiled is None:
@@ -196,9 +255,9 @@ class Matrix(Elsewhere):
         else:
             entries = np.concatenate(_compute([shard.entries() for shard in self.shards]))
         sizes = each * entries.astype(np.float64)
-        return sizes, self.room, self._add, Far(self, Partition(sizes, self.room)).propose
+        return sizes, self.room, self.product, Far(self, Partition(sizes, self.room)).propose
 
-    def _add(self, which: Array, steps: Array) -> Array:
+    def product(self, which: Array, steps: Array) -> Array:
         """sum_k steps_k a_k, for columns that stay with the workers."""
         if self.tiled is None:
             columns, lengths = delayed(which), delayed(steps)
@@ -234,6 +293,14 @@ class Matrix(Elsewhere):
         weights, shared = delayed(w), delayed(v)
         parts = _compute([shard.survey(weights, shared) for shard in self.shards])
         return np.concatenate(parts, axis=1)
+
+    def scan(self, v: Array) -> Array:
+        """A'v."""
+        return self._scan(v, None)
+
+    def normal(self, h: Array, g: Array) -> Array:
+        """A'g, A'h and A'HA of shards of rows, one below the other."""
+        return self._summed(lambda shard, rows: shard.normal(h[rows], g[rows]))
 
     def _sparse(self, which: Array) -> tuple[Array, Array, Array]:
         """Where each of the columns starts, rows and values."""
@@ -308,6 +375,7 @@ class Far:
         self,
         which: Array,
         x: Array,
+        means: Array,
         inv_scale: Array,
         lam: Array,
         lo: Array,
@@ -315,6 +383,10 @@ class Far:
         *model: Any,
     ) -> tuple[Array, Array]:
         """The weights that each block wants, the others at rest, and what all that adds to z."""
+        if means.any():
+            raise ValueError(
+                "to standardize without an intercept, the columns that matter must fit in memory"
+            )
         made = [self.matrix.block(block) for block in self.partition.take_in(which)]
         self.blocks += dask.persist(*made)
         block_of, places = self.partition.block_of[which], self.partition.places(which)

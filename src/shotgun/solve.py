@@ -93,6 +93,7 @@ _PROGRESS = (
     "round",
     "epoch",
     "updates",
+    "passes",
     "objective",
     "gap",
     "working_set",
@@ -222,7 +223,8 @@ def solve(
         Of the random order.
     trace : bool
         Record one row per round; its `lam` is a larger one on the way to the lam asked for, and its
-        `samples` fewer than all, where that is faster.
+        `samples` fewer than all, where that is faster. `passes` are entries of A that were looked
+        at so far, over those that there are.
     callback : callable, optional
         Called with each row, those on the way included; returning True stops the fit.
 

@@ -10,7 +10,8 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -46,17 +47,10 @@ _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")  # when 
 
 
 def fit(given: Given) -> int:
-    """One model, here or on a cluster."""
+    """One model."""
     check_outputs(given)
-    if given.workers is None and given.scheduler is None:
-        return fit_data(given, read_samples(given, light=True))
-    if given.workers is not None and given.scheduler is not None:
-        raise ValueError("give --workers or --scheduler, not both")
-    from distributed import Client
-
-    here = {"n_workers": given.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with Client(given.scheduler) if given.scheduler else Client(**here):
-        return fit_data(given, read_shards(given))
+    with samples(given, light=True) as data:
+        return fit_data(given, data)
 
 
 def fit_data(given: Given, data: Data) -> int:
@@ -225,6 +219,21 @@ def column(name: str | None) -> str | int | None:
     return int(name) if name is not None and name.removeprefix("-").isdecimal() else name
 
 
+@contextmanager
+def samples(given: Given, **more: Any) -> Iterator[Data]:
+    """Data with something to predict: here or, with --workers or --scheduler, on a cluster."""
+    if given.workers is None and given.scheduler is None:
+        yield read_samples(given, **more)
+        return
+    if given.workers is not None and given.scheduler is not None:
+        raise ValueError("give --workers or --scheduler, not both")
+    from distributed import Client
+
+    here = {"n_workers": given.workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with Client(given.scheduler) if given.scheduler else Client(**here):
+        yield read_shards(given)
+
+
 def read_samples(given: Given, **more: Any) -> Data:
     """Data with something to predict."""
     return with_target(given, read(given, **more))
@@ -255,10 +264,14 @@ def note_source(model: Any, data: Data) -> None:
 
 def path(given: Given) -> int:
     """Many lams."""
+    check_outputs(given)
+    with samples(given) as data:
+        return path_data(given, data)
+
+
+def path_data(given: Given, data: Data) -> int:
     from shotgun.checkpoint import Interrupts, identity, pack_path, resume_path
 
-    check_outputs(given)
-    data = read_samples(given)
     problem = path_problem(given, data)
     lams = grid(given, largest_lam(given, data, [problem["y"]]))
     vectors = (problem["y"], data.weights, data.offset)
@@ -381,11 +394,15 @@ def table(columns: dict[str, list[Any]]) -> str:
 
 def cv(given: Given) -> int:
     """The lam that predicts best."""
+    check_outputs(given)
+    with samples(given) as data:
+        return cv_data(given, data)
+
+
+def cv_data(given: Given, data: Data) -> int:
     from shotgun.checkpoint import Interrupts, identity
     from shotgun.folds import Folds, Interrupted, resumable
 
-    check_outputs(given)
-    data = read_samples(given)
     kind, parameters = cross_validated(given, data)
     vectors = (data.y, data.weights, data.offset)
     same = identity(data.A, *vectors, folds=given.folds, **kept_options(given))

@@ -108,6 +108,29 @@ TEST_CASE("columns on disk have the bits of those in memory") {
   CHECK(watch.most_threads() == 2);
 }
 
+TEST_CASE("the first rows on disk are those in memory, and those of rows that were cut off") {
+  const auto A = random_matrix<double>(600, 90, 0.4, 31);
+  const Stored stored(A, {0, 1, 50});
+  const auto on_disk = stored.open();
+  CscSource<double, std::int32_t> in_memory(A.values().data(), A.rows.data(), A.starts.data(), A.n,
+                                            A.d);
+  for (std::int64_t rows : {0, 1, 37, 600}) {
+    Doubles few;
+    for (std::int64_t j = 0; j < A.d; ++j)
+      for (std::int64_t i = 0; i < rows; ++i) few.push_back(A(i, j));
+    const Matrix<double> cut(rows, A.d, few);
+    CscSource<double, std::int32_t> expected(cut.values().data(), cut.rows.data(),
+                                             cut.starts.data(), rows, A.d);
+    const Doubles v = random_vector(rows, 32);
+    for (const auto& head :
+         {on_disk->head(rows), in_memory.head(rows), on_disk->head((A.n + rows) / 2)->head(rows)}) {
+      CHECK(head->rows() == rows);
+      CHECK(head->nonzeros() == expected.nonzeros());
+      CHECK(survey(*head, v) == survey(expected, v));
+    }
+  }
+}
+
 TEST_CASE("a tile that has changed since it was written is found out, and named") {
   const auto A = random_matrix<double>(50, 40, 0.5, 23);
   const Doubles v = random_vector(A.n, 24);

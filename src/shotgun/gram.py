@@ -1,0 +1,112 @@
+"""Tall matrices that stay where they are: A'HA is all that a Newton step has to know of them.
+
+Of n samples and d features, n far larger, whoever has some of the rows answers with d^2 numbers
+instead of them; their sum and A'g make the Newton model of F, which is then minimised here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from shotgun._threads import one_blas_thread
+from shotgun.blocks import Model, Weights, step
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class Tall(Protocol):
+    """Who has the rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n, d."""
+
+    def normal(self, h: Array, g: Array) -> Array:
+        """A'g, A'h and A'HA, one below the other."""
+
+    def scan(self, v: Array) -> Array:
+        """A'v."""
+
+    def product(self, which: Array, steps: Array) -> Array:
+        """A x, for an x that has these steps at some columns and is zero elsewhere."""
+
+
+class Gram:
+    """The Newton models of a fit."""
+
+    def __init__(self, A: Tall) -> None:
+        self.A = A
+        self._h: Array | None = None  # for which the sums are
+        self._sums = np.empty((0, 0))
+        self._products: deque[tuple[Array, Array]] = deque(maxlen=2)
+
+    def add(self, which: Array, steps: Array) -> Array:
+        """A x; the loop asks for the one at a step's end again."""
+        x = np.zeros(self.A.shape[1])
+        x[which] = steps
+        if not x.any():
+            return np.zeros(self.A.shape[0])
+        for known, product in self._products:
+            if np.array_equal(known, x):
+                return product
+        self._products.append((x, self.A.product(which, steps)))
+        return self._products[-1][1]
+
+    def propose(
+        self,
+        which: Array,
+        x: Array,
+        means: Array,
+        inv_scale: Array,
+        lam: Array,
+        lo: Array,
+        hi: Array,
+        l2: float,
+        g: Array,
+        h: Array | None,
+        intercept: bool,
+        gap: float,
+    ) -> tuple[Array, Array]:
+        """The weights that minimise the Newton model, and what going there adds to z."""
+        h = np.ones(len(g)) if h is None else h
+        slope, pull, curvature = self._ask(h, g, which, inv_scale)
+        centre = pull / h.sum() if intercept else means * inv_scale
+        slope = slope - centre * g.sum()
+        # sum_i h_i (a_i - c)(a_i - c)'
+        cross = np.outer(centre, pull)
+        curvature = curvature - cross - cross.T + h.sum() * np.outer(centre, centre)
+        weights = Weights(np.arange(len(x)), x, np.ones(len(x)), lam, lo, hi)
+        with one_blas_thread():
+            root, g_root = _root(curvature, slope)
+            goal, _ = step(root, weights, Model(l2, g_root, None, False, _CARE * gap))
+        level = -g.sum() / h.sum() if intercept else 0.0
+        constant = level - centre @ (goal - x)
+        dz = self.add(which, inv_scale * goal) - self.add(which, inv_scale * x)
+        return goal, dz + constant
+
+    def _ask(self, h: Array, g: Array, which: Array, inv_scale: Array) -> tuple[Array, ...]:
+        """A'g, A'h and A'HA of scaled columns; the last two once for each h."""
+        if self._h is not None and np.array_equal(h, self._h):
+            slope = self.A.scan(g)
+        else:
+            slope, *sums = self.A.normal(h, g)
+            self._h, self._sums = h, np.array(sums)
+        scaled = self._sums[:, which] * inv_scale
+        return slope[which] * inv_scale, scaled[0], inv_scale[:, None] * scaled[1:][which]
+
+
+_CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
+_NOTHING = 1e-14  # of the largest eigenvalue: rounding
+
+
+def _root(curvature: Array, slope: Array) -> tuple[Array, Array]:
+    """R and r with R'R the curvature and R'r the slope."""
+    values, vectors = np.linalg.eigh(curvature)
+    kept = values > _NOTHING * values[-1]
+    kept[-1] = True
+    roots, vectors = np.sqrt(np.maximum(values[kept], 0.0)), vectors[:, kept]
+    along = np.divide(slope @ vectors, roots, out=np.zeros(len(roots)), where=roots > 0)
+    return np.asfortranarray(roots[:, None] * vectors.T), along

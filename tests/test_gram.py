@@ -1,0 +1,109 @@
+"""Newton steps from A'HA alone: the minimum of the model, whatever is fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shotgun
+from shotgun import _core
+from shotgun.gram import Gram
+
+N, D = 300, 8
+
+
+class Here:
+    """A tall matrix that counts what it is asked."""
+
+    def __init__(self, A: Any) -> None:
+        self.A, self.shape, self.asked = A, A.shape, []
+
+    def normal(self, h: Any, g: Any) -> Any:
+        self.asked.append("normal")
+        return np.vstack([self.A.T @ g, self.A.T @ h, (self.A.T * h) @ self.A])
+
+    def scan(self, v: Any) -> Any:
+        self.asked.append("scan")
+        return self.A.T @ v
+
+    def product(self, which: Any, steps: Any) -> Any:
+        self.asked.append("product")
+        return self.A[:, which] @ steps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5, 1), (1000, 37), (70, 300), (0, 3)])
+def test_the_core_computes_a_gram_matrix_as_numpy_does(shape: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    A = np.asfortranarray(rng.standard_normal(shape), dtype)
+    h = rng.uniform(0, 2, shape[0])
+    for weights in (None, h):
+        found = _core.gram(_core.dense(A), weights).reshape(shape[1], shape[1])
+        expected = (A.T * (1.0 if weights is None else h)) @ A.astype(float)
+        np.testing.assert_allclose(found, expected, atol=1e-10 * (1 + shape[0]))
+        np.testing.assert_array_equal(found, found.T)
+
+
+def test_only_dense_columns_have_a_gram_matrix_and_h_has_their_rows() -> None:
+    starts, rows = np.array([0, 1], dtype=np.int32), np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="must be dense"):
+        _core.gram(_core.csc(starts, rows, np.ones(1), 3), None)
+    with pytest.raises(ValueError, match="does not fit"):
+        _core.gram(_core.dense(np.asfortranarray(np.ones((3, 2)))), np.ones(2))
+
+
+@pytest.mark.parametrize("centring", ["none", "intercept", "means"])
+def test_a_step_leads_to_the_minimum_of_the_model(centring: str) -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.standard_normal((N, D)) + 1, rng.standard_normal(N) + 2
+    x, h, inv_scale = rng.standard_normal(D), rng.uniform(0.5, 2, N), np.full(D, 0.5)
+    intercept, means = centring == "intercept", np.zeros(D)
+    if centring == "means":
+        means = A.mean(axis=0)
+    B = (A - means) * inv_scale
+    how: dict[str, Any] = {"weights": h, "l2": 0.3, "bounds": (-0.4, 0.5)}
+    best = shotgun.solve(B, y, 5.0, fit_intercept=intercept, tol=1e-12, **how)
+    gram = Gram(Here(A))
+    box = (np.full(D, 5.0), np.full(D, -0.4), np.full(D, 0.5))
+    goal, dz = gram.propose(
+        np.arange(D), x, means, inv_scale, *box, 0.3, h * (B @ x - y), h, intercept, 1e-9
+    )
+    np.testing.assert_allclose(goal, best.x, atol=1e-5)
+    np.testing.assert_allclose(B @ x + dz, B @ best.x + best.intercept, atol=1e-4)
+
+
+def test_what_is_known_is_not_asked_for_again() -> None:
+    rng = np.random.default_rng(2)
+    A = Here(rng.standard_normal((N, D)))
+    gram = Gram(A)
+    which, box = np.arange(D - 1), (np.ones(D - 1), np.full(D - 1, -9.0), np.full(D - 1, 9.0))
+    plain = (np.zeros(D - 1), np.ones(D - 1), *box, 0.0)
+    g = rng.standard_normal(N)
+    goal, dz = gram.propose(which, np.zeros(D - 1), *plain, g, None, False, 1e-6)
+    assert A.asked == ["normal", "product"]
+    np.testing.assert_array_equal(gram.add(which, goal), dz)
+    gram.propose(which[:3], goal[:3], np.zeros(3), np.ones(3), *(b[:3] for b in box), 0.0, g + dz,
+                 None, False, 1e-6)  # fmt: skip
+    assert A.asked[:3] == ["normal", "product", "scan"]
+    assert "normal" not in A.asked[2:]
+    gram.propose(which, goal, *plain, g, np.full(N, 2.0), False, 1e-6)
+    assert A.asked.count("normal") == 2
+
+
+def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((N, D))
+    A[:, 1], A[:, 2] = A[:, 0], 0.0
+    y = A[:, 0] + rng.standard_normal(N)
+    gram = Gram(Here(A))
+    box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
+    zero, one = np.zeros(D), np.ones(D)
+    goal, _ = gram.propose(np.arange(D), zero, zero, one, *box, 0.0, -y, None, False, 1e-9)
+    best = shotgun.solve(A, y, 5.0, tol=1e-12)
+    np.testing.assert_allclose(A @ goal, A @ best.x, atol=1e-5)
+    nothing, _ = gram.propose(
+        np.array([2]), *(v[:1] for v in (zero, zero, one, *box)), 0.0, -y, None, False, 1e-9
+    )
+    assert nothing == 0
