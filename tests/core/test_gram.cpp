@@ -7,7 +7,7 @@ TEST_CASE_TEMPLATE("A'HA is what the rows say, and symmetric", T, double, float)
   const auto A = random_matrix<T>(1300, 70, 0.7, 41);
   Doubles h = random_vector(A.n, 42);
   for (double& e : h) e *= e;
-  for (const double* weights : {static_cast<const double*>(nullptr), h.data()}) {
+  for (const double* weights : std::initializer_list<const double*>{nullptr, h.data()}) {
     const Doubles found = gram(A.dense_columns(), weights);
     for (std::int64_t k = 0; k < A.d; ++k)
       for (std::int64_t l = 0; l < A.d; ++l) {
