@@ -63,7 +63,7 @@ struct Grid {
 // One row per round. Seconds of a phase are those spent in it during this round.
 struct TraceRow {
   std::int64_t round = 0, samples = 0, epochs = 0, updates = 0, working_set = 0, active = 0, P = 0;
-  int threads = 1;  // most that worked at once in this round
+  int threads = 1;    // most that worked at once in this round
   double passes = 0;  // entries of A that were looked at so far, over those that there are
   double lam = 0, objective = 0, gap = 0, rho = 0, seconds = 0;
   double scan = 0, certify = 0, screen = 0, select = 0, pack = 0, shoot = 0;
