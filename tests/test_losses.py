@@ -328,6 +328,15 @@ def test_counts_of_zero_end(fit_intercept: bool, engine: str) -> None:
         assert fit.objective <= 1e-6
 
 
+@pytest.mark.parametrize("lam", [0.0, 1e-9, 0.1])
+def test_counts_of_zero_beside_a_free_column_have_a_finite_intercept(lam: float) -> None:
+    # The minimum is at infinity, and on the way there the last curvature underflows.
+    A = np.array([[-1.7382664], [-1.33664279]])
+    fit = shotgun.solve(A, np.zeros(2), lam, "poisson", fit_intercept=True, penalty_factor=[0.0])
+    assert np.isfinite([fit.intercept, *fit.x]).all()
+    assert (fit.status, fit.objective, fit.gap) == ("converged", 0.0, 0.0)
+
+
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_counts_of_a_million_are_fitted_alike_by_every_engine(fit_intercept: bool) -> None:
     data = make_data(N, 4)

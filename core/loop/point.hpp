@@ -157,7 +157,7 @@ class Point {
   Step step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
     const Step made = search(packed.x, goal, change_of_z(packed, goal, constant),
                              [&](std::size_t k) { return packed.coordinates[k].penalty; });
-    constant_ += made.length * constant;
+    if (made.length > 0) constant_ += made.length * constant;  // NaN without curvature
     return made;
   }
 
