@@ -68,18 +68,21 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
   return {std::move(step), !more};
 }
 
-// Projected Newton-CG. Each epoch sweeps once over W, twice over the support, then takes a Newton
+// Projected Newton-CG. Three epochs sweep once over W, twice over the support, then take a Newton
 // step on the support with signs held: weights that would cross zero stop there, unless a line
-// search along the unprojected step lowers F more.
+// search along the unprojected step lowers F more. On a model that will soon give way to a better
+// one, two epochs: a sweep over W, then the Newton step and a sweep over the support, which evens
+// out the few large gradients that conjugate gradients leave, and that the gap would suffer from.
 template <Columns C>
 class Newton {
  public:
   using Model = Quadratic<C>;
 
   // `products` is how many conjugate gradients may make for a step.
-  Newton(Model& model, int& products, int threads)
+  Newton(Model& model, int& products, bool passing, int threads)
       : model_(model),
         products_(products),
+        passing_(passing),
         threads_(threads),
         everything_(model.A.count(), true, 0) {}
 
@@ -92,11 +95,13 @@ class Newton {
       if (stage_ == 0) {
         sweep(model_, x, everything_.next(), epoch, watch);
         support_ = interior(x);
-      } else {
+      } else if (!passing_) {
         sweep(model_, x, support_, epoch, watch);
       }
-      stage_ = (stage_ + 1) % 3;
-      if (ready() && !watch.stopped()) epoch.decrease += leap(x, interior(x), watch);
+      stage_ = (stage_ + 1) % (passing_ ? 2 : 3);
+      if (!ready() || watch.stopped()) continue;
+      epoch.decrease += leap(x, interior(x), watch);
+      if (passing_) sweep(model_, x, support_, epoch, watch);
     }
     return epoch;
   }
@@ -218,12 +223,13 @@ class Newton {
 
   Model& model_;
   int& products_;
+  bool passing_;  // the model is one of many
   int threads_;
   Order everything_;
   std::vector<std::int64_t> support_;
   std::int64_t moved_ = 1;
   int short_ = 0;  // Newton steps that conjugate gradients left inaccurate
-  int stage_ = 0;  // which of the three epochs is next
+  int stage_ = 0;  // which of the two or three epochs is next
 };
 
 }  // namespace shotgun

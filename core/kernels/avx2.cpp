@@ -4,7 +4,7 @@
 
 namespace shotgun::kernels {
 const Instructions& avx2() {
-  static constexpr Instructions set{"avx2", table<double>, table<float>};
+  static constexpr Instructions set{"avx2", logistic, table<double>, table<float>};
   return set;
 }
 }  // namespace shotgun::kernels

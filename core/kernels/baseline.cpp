@@ -3,7 +3,7 @@
 
 namespace shotgun::kernels {
 const Instructions& baseline() {
-  static constexpr Instructions set{"baseline", table<double>, table<float>};
+  static constexpr Instructions set{"baseline", logistic, table<double>, table<float>};
   return set;
 }
 }  // namespace shotgun::kernels

@@ -22,8 +22,14 @@ struct Table {
                   double* sum_of_squares, double* dot);
 };
 
+// The logistic loss log(1 + exp(-y_i z_i)) of n rows, y_i = -1 or +1, and its first two derivatives
+// in z_i; what is null is not wanted. Within a few units in the last place.
+using Logistic = void (*)(std::int64_t n, const double* z, const double* y, double* value,
+                          double* derivative, double* curvature);
+
 struct Instructions {
   const char* name;
+  Logistic logistic;
   Table<double> f64;
   Table<float> f32;
 };

@@ -12,6 +12,7 @@ using Size = std::int64_t;
 // Four doubles at a time, spelt out: left to itself, the compiler assembles vectors of converted
 // floats entry by entry.
 using Wide = double __attribute__((vector_size(32)));
+using Bits = std::int64_t __attribute__((vector_size(32)));  // the same, as integers
 constexpr Size wide = 4;
 template <class T>
 struct Entries;
@@ -134,6 +135,63 @@ void moments(Size n, const T* a, const double* h, const double* v, double* first
     *second += weighted * value;
     if (v) *dot += value * v[i];
   }
+}
+
+// exp(x) for x <= 0: 2^k exp(r) with |r| <= log(2)/2, and Taylor's series for the latter. What is
+// below the normal numbers becomes zero.
+[[gnu::always_inline]] inline Wide exp_negative(const Wide& x) {
+  constexpr double shift = 0x1.8p52;  // adding it leaves k in the last bits
+  constexpr double log2_high = 0x1.62e42fefa38p-1, log2_low = 0x1.ef35793c7673p-45;
+  const Wide shifted = x * 0x1.71547652b82fep0 + shift, k = shifted - shift;
+  const Wide r = (x - k * log2_high) - k * log2_low;
+  constexpr double series[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+                               1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+                               1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+  Wide sum = series[0] + Wide{};
+  for (Size t = 1; t < 12; ++t) sum = sum * r + series[t];
+  const Wide e = 1.0 + (r + r * r * sum);
+  const Wide scaled = (Wide)((Bits)e + ((Bits)shifted << 52));
+  const Wide kept = x < -708.0 ? Wide{} : scaled;
+  return x == x ? kept : x;  // a NaN stays one
+}
+
+// log(1 + e) for 0 <= e <= 1: 2 artanh(s), of 1 + e or, where that is nearer to 1, of its half.
+[[gnu::always_inline]] inline Wide log1p_unit(const Wide& e) {
+  const auto upper = e > 0.41421356237309503;
+  const Wide s = (upper ? e - 1.0 : e) / (upper ? e + 3.0 : e + 2.0), s2 = s * s;
+  constexpr double series[] = {2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13,
+                               2.0 / 11, 2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
+  Wide sum = series[0] + Wide{};
+  for (Size t = 1; t < 10; ++t) sum = sum * s2 + series[t];
+  const Wide near = 2.0 * s + s * s2 * sum;
+  return upper ? near + 0x1.62e42fefa39efp-1 : near;
+}
+
+[[gnu::always_inline]] inline void logistic4(const double* z, const double* y, double* value,
+                                             double* derivative, double* curvature) {
+  const Wide sign = load(y), margin = sign * load(z);
+  const auto right = margin > 0.0;
+  const Wide e = exp_negative(right ? -margin : margin), t = 1.0 + e;
+  if (value) store(log1p_unit(e) - (right ? Wide{} : margin), value);
+  if (derivative) store(-sign * ((right ? e : 1.0 + Wide{}) / t), derivative);
+  if (curvature) store(e / (t * t), curvature);
+}
+
+void logistic(Size n, const double* z, const double* y, double* value, double* derivative,
+              double* curvature) {
+  const auto from = [](double* out, Size i) { return out ? out + i : nullptr; };
+  Size i = 0;
+  for (; i + wide <= n; i += wide)
+    logistic4(z + i, y + i, from(value, i), from(derivative, i), from(curvature, i));
+  if (i == n) return;
+  double in[2][wide] = {}, out[3][wide];
+  const auto rest = static_cast<unsigned long>(n - i) * sizeof(double);
+  __builtin_memcpy(in[0], z + i, rest);
+  __builtin_memcpy(in[1], y + i, rest);
+  logistic4(in[0], in[1], out[0], out[1], out[2]);
+  if (value) __builtin_memcpy(value + i, out[0], rest);
+  if (derivative) __builtin_memcpy(derivative + i, out[1], rest);
+  if (curvature) __builtin_memcpy(curvature + i, out[2], rest);
 }
 
 template <class T>

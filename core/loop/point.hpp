@@ -92,7 +92,7 @@ class Point {
   void reprice() { objective_ = value(); }
   // The losses' part of F.
   double loss() const {
-    return sum_rows(threads_, rows(), [&](std::int64_t i) { return samples_.value(i, z_[at(i)]); });
+    return samples_.total(threads_, [&](std::int64_t i) { return z_[at(i)]; });
   }
 
   // The columns themselves, and their weights.
@@ -224,9 +224,16 @@ class Point {
       sum += features_.penalty(support()[p]).value(x_.values()[p]);
     return sum;
   }
+  // Of the losses at z; out(rows) says where they go.
+  template <class Out>
+  void curves(Out&& out) const {
+    sum_blocks(threads_, rows(), [&](Range r) {
+      samples_.curves(r.begin, r.size(), &z_[at(r.begin)], out(r));
+      return 0.0;
+    });
+  }
   void gradient() {
-    for_rows(threads_, rows(),
-             [&](std::int64_t i) { g_[at(i)] = samples_.derivative(i, z_[at(i)]); });
+    curves([&](Range r) { return Curves{.derivative = &g_[at(r.begin)]}; });
   }
   // A model of a loss whose curvature has no bound says nothing about what is far away.
   double longest_step(std::span<const double> dz) const {
@@ -241,10 +248,11 @@ class Point {
     if constexpr (L::quadratic) {
       return samples_.weights();
     } else {
-      const double total = sum_rows(threads_, rows(), [&](std::int64_t i) {
-        return h_[at(i)] = samples_.curvature(i, z_[at(i)]);
-      });
-      const double usual = std::isfinite(L::beta) ? L::beta : total / features_.total_weight();
+      curves([&](Range r) { return Curves{.curvature = &h_[at(r.begin)]}; });
+      const double usual =
+          std::isfinite(L::beta) ? L::beta : sum_rows(threads_, rows(), [&](std::int64_t i) {
+                                               return h_[at(i)];
+                                             }) / features_.total_weight();
       for_rows(threads_, rows(), [&](std::int64_t i) {
         h_[at(i)] = std::max(h_[at(i)], 1e-4 * usual * samples_.weight(i));
       });
@@ -270,9 +278,9 @@ class Point {
     const Step made = backtrack(
         promised,
         [&](double t) {
-          return penalty(t) + sum_rows(threads_, rows(), [&](std::int64_t i) {
-                   return samples_.value(i, z_[at(i)] + t * dz[at(i)]);
-                 });
+          return penalty(t) + samples_.total(threads_, [&](std::int64_t i) {
+            return z_[at(i)] + t * dz[at(i)];
+          });
         },
         longest_step(dz));
     const double t = made.length;

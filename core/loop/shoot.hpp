@@ -100,7 +100,8 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
   if (engine == Engine::asynchronous)
     return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
   if constexpr (Model::exact) {
-    if (engine == Engine::newton) return run(Newton(model, effort.products, threads));
+    if (engine == Engine::newton)
+      return run(Newton(model, effort.products, aim.returns > 0, threads));
     if (engine == Engine::block) {
       const std::int64_t P =
           std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());

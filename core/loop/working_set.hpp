@@ -511,8 +511,9 @@ class WorkingSet {
       const double ambition = better * std::pow(0.1, idle_rounds_);
       const double enough = 0.5 * std::pow(0.1, idle_rounds_) * tol_ * null_objective_;
       const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
-      const std::int64_t most = std::min<std::int64_t>(rough_ ? 3 : options_.max_epochs,
-                                                       options_.max_epochs - effort_.epochs);
+      const std::int64_t most =
+          std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
+                                 options_.max_epochs - effort_.epochs);
       const std::vector<double> before = packed.x;
       const double constant = point_.constant();
       const double objective = point_.objective();

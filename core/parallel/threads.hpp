@@ -196,23 +196,30 @@ class Slabs {
   std::int64_t rows_, count_;
 };
 
-// sum over rows of term(i), with fixed blocks and a fixed order. Term may write to row i.
-template <class Term>
-auto sum_rows(int threads, std::int64_t rows, Term&& term) {
-  using Sum = std::invoke_result_t<Term, std::int64_t>;
-  constexpr std::int64_t block = 1024;
-  const std::int64_t blocks = (rows + block - 1) / block;
-  std::vector<Sum> partial(static_cast<std::size_t>(blocks));
+// sum over fixed blocks of rows of part(block), in their order. Part may write to its rows.
+inline constexpr std::int64_t row_block = 1024;
+template <class Part>
+auto sum_blocks(int threads, std::int64_t rows, Part&& part) {
+  using Sum = std::invoke_result_t<Part, Range>;
+  const std::int64_t blocks = (rows + row_block - 1) / row_block;
+  std::vector<Sum> parts(static_cast<std::size_t>(blocks));
   parallel_for(worthwhile_threads(threads, 4.0 * static_cast<double>(rows)), blocks,
                [&](std::int64_t b) {
-                 Sum sum{};
-                 const std::int64_t end = std::min(rows, (b + 1) * block);
-                 for (std::int64_t i = b * block; i < end; ++i) sum += term(i);
-                 partial[static_cast<std::size_t>(b)] = sum;
+                 parts[static_cast<std::size_t>(b)] =
+                     part(Range{b * row_block, std::min(rows, (b + 1) * row_block)});
                });
   Sum sum{};
-  for (const Sum& p : partial) sum += p;
+  for (const Sum& p : parts) sum += p;
   return sum;
+}
+// sum over rows of term(i). Term may write to row i.
+template <class Term>
+auto sum_rows(int threads, std::int64_t rows, Term&& term) {
+  return sum_blocks(threads, rows, [&](Range block) {
+    std::invoke_result_t<Term, std::int64_t> sum{};
+    for (std::int64_t i = block.begin; i < block.end; ++i) sum += term(i);
+    return sum;
+  });
 }
 
 template <class Body>

@@ -28,9 +28,15 @@ template <Loss L>
 double minimise_intercept(int threads, const Observed<L>& samples, std::span<double> z) {
   double b = 0, lo = -infinity, hi = infinity, last = infinity;
   for (int step = 0; step < (L::quadratic ? 2 : 200); ++step) {
-    const auto [slope, curvature, size] = sum_rows(threads, samples.size(), [&](std::int64_t i) {
-      const Curve c = samples.at(i, z[static_cast<std::size_t>(i)] + b);
-      return ConstantSlope{c.derivative, c.curvature, std::abs(c.derivative)};
+    const auto [slope, curvature, size] = sum_blocks(threads, samples.size(), [&](Range rows) {
+      double moved[row_block], derivative[row_block], bend[row_block];
+      for (auto i = rows.begin; i < rows.end; ++i)
+        moved[i - rows.begin] = z[static_cast<std::size_t>(i)] + b;
+      samples.curves(rows.begin, rows.size(), moved, {.derivative = derivative, .curvature = bend});
+      ConstantSlope sum;
+      for (std::int64_t i = 0; i < rows.size(); ++i)
+        sum += {derivative[i], bend[i], std::abs(derivative[i])};
+      return sum;
     });
     if (!L::quadratic && std::abs(slope) <= 0x1p-51 * size && size < infinity) break;
     (slope > 0 ? hi : lo) = b;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
@@ -14,6 +15,11 @@ namespace shotgun {
 // is not asked for not at all.
 struct Curve {
   double value = 0, derivative = 0, curvature = 0;
+};
+
+// The same for many z at once; what is null is not wanted.
+struct Curves {
+  double *value = nullptr, *derivative = nullptr, *curvature = nullptr;
 };
 
 enum class Targets { numbers, classes, counts };  // what y may be; classes are -1 and +1
@@ -31,16 +37,23 @@ concept Loss = requires(const L& loss, double z, double y, double u) {
   } -> std::same_as<double>;  // L + conjugate - uz >= 0, without cancellation
 };
 
+// A loss may besides compute many curves at once, faster than one by one.
+template <class L>
+concept Vectorised = requires(const L& loss, std::int64_t n, const double* z, Curves out) {
+  loss.curves(n, z, z, out);
+};
+
 // How far rounding may take a derivative, multiplied by a weight and divided by it again, out of
 // the conjugate's domain.
 inline constexpr double domain_slack = 0x1p-50;
 
-// p log(p/q) - p + q >= 0, the divergence of p from q = exp(log_q), which may underflow.
-inline double divergence(double p, double q, double log_q) {
+// p log(p/q) - p + q >= 0, the divergence of p from q = exp(log_q()), which may underflow.
+template <class LogQ>
+double divergence(double p, double q, LogQ&& log_q) {
   if (p <= 0) return q;
   const double t = q > 0 ? (p - q) / q : std::numeric_limits<double>::infinity();
   if (std::abs(t) < 1e-4) return q * t * t * (0.5 - t * (1.0 / 6 - t / 12));
-  const double ratio = std::abs(t) < 0.5 ? std::log1p(t) : std::log(p) - log_q;  // log(p/q)
+  const double ratio = std::abs(t) < 0.5 ? std::log1p(t) : std::log(p) - log_q();  // log(p/q)
   return std::max(0.0, p * ratio - (p - q));
 }
 

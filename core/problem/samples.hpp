@@ -45,6 +45,34 @@ struct Observed : Samples {
   double value(std::int64_t i, double z) const { return at(i, z).value; }
   double derivative(std::int64_t i, double z) const { return at(i, z).derivative; }
   double curvature(std::int64_t i, double z) const { return at(i, z).curvature; }
+  // Those of the rows [first, first + n), at z[0], ..., z[n - 1].
+  void curves(std::int64_t first, std::int64_t n, const double* z, Curves out) const {
+    if constexpr (Vectorised<L>) {
+      loss.curves(n, z, y.data() + first, out);
+      if (w.empty()) return;
+      for (double* c : {out.value, out.derivative, out.curvature})
+        for (std::int64_t i = 0; c && i < n; ++i)
+          c[i] = weight(first + i) > 0 ? weight(first + i) * c[i] : 0.0;
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const Curve c = at(first + i, z[i]);
+        if (out.value) out.value[i] = c.value;
+        if (out.derivative) out.derivative[i] = c.derivative;
+        if (out.curvature) out.curvature[i] = c.curvature;
+      }
+    }
+  }
+  // sum_i f_i(z_i) over rows; z_of(i) says where.
+  template <class Z>
+  double total(int threads, Z&& z_of) const {
+    return sum_blocks(threads, size(), [&](Range rows) {
+      double z[row_block], value[row_block], sum = 0;
+      for (auto i = rows.begin; i < rows.end; ++i) z[i - rows.begin] = z_of(i);
+      curves(rows.begin, rows.size(), z, {.value = value});
+      for (std::int64_t i = 0; i < rows.size(); ++i) sum += value[i];
+      return sum;
+    });
+  }
   // f_i(z) + f_i*(u) - uz
   double fenchel_young(std::int64_t i, double z, double u) const {
     const double w = weight(i);

@@ -117,3 +117,43 @@ TEST_CASE_TEMPLATE("a dot product has the same bits wherever its column starts",
     }
   }
 }
+
+TEST_CASE("every instruction set computes the logistic loss to a few units in the last place") {
+  Doubles z, y;
+  for (double m = -700; m <= 700; m += 0.37)
+    for (double scale : {1.0, 1e-2, 1e-5}) {
+      z.push_back(scale * m);
+      y.push_back(z.size() % 3 == 0 ? -1.0 : 1.0);
+    }
+  for (const auto* set : sets())
+    for (std::int64_t n :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, static_cast<std::int64_t>(z.size())}) {
+      Doubles value(at(n)), derivative(at(n)), curvature(at(n));
+      set->logistic(n, z.data(), y.data(), value.data(), derivative.data(), curvature.data());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const long double margin = y[at(i)] * z[at(i)], e = std::exp(-std::abs(margin));
+        const long double wrong = (margin > 0 ? e : 1.0L) / (1 + e);
+        const auto exact = [](double found, long double truth) {
+          return std::abs(found - truth) <= 6 * 0x1p-53L * std::abs(truth);
+        };
+        CHECK(exact(value[at(i)], std::log1p(e) - std::min(margin, 0.0L)));
+        CHECK(exact(derivative[at(i)], -y[at(i)] * wrong));
+        CHECK(exact(curvature[at(i)], e / ((1 + e) * (1 + e))));
+      }
+    }
+}
+
+TEST_CASE("the logistic loss overflows nowhere, keeps a NaN, and leaves out what is not wanted") {
+  const double inf = infinity, nan = std::numeric_limits<double>::quiet_NaN();
+  const Doubles z{1e4, -1e4, inf, -inf, nan, 0.0}, y{1, 1, 1, 1, 1, 1};
+  for (const auto* set : sets()) {
+    Doubles value(6), derivative(6), curvature(6);
+    set->logistic(6, z.data(), y.data(), value.data(), nullptr, nullptr);
+    set->logistic(6, z.data(), y.data(), nullptr, derivative.data(), nullptr);
+    set->logistic(6, z.data(), y.data(), nullptr, nullptr, curvature.data());
+    CHECK((value[0] == 0 && value[1] == 1e4 && value[2] == 0 && value[3] == inf));
+    CHECK((derivative[0] == 0 && derivative[1] == -1 && derivative[2] == 0 && derivative[3] == -1));
+    CHECK((curvature[0] == 0 && curvature[1] == 0 && curvature[5] == 0.25));
+    CHECK((std::isnan(value[4]) && std::isnan(derivative[4]) && std::isnan(curvature[4])));
+  }
+}

@@ -30,3 +30,28 @@ TEST_CASE_TEMPLATE("a row of weight 0 has no value, no slope and no bracket", L,
     CHECK(rows.fenchel_young(0, z, 0.0) == 0);
   }
 }
+
+TEST_CASE_TEMPLATE("the curves of many rows are those of each, weights and all", L, Squared,
+                   Logistic, SquaredHinge, Huber, Poisson) {
+  const Doubles z = random_vector(50, 3), score = random_vector(50, 4);
+  Doubles weight, y;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    weight.push_back(i % 5 == 0 ? 0.0 : 0.1 * static_cast<double>(i));
+    y.push_back(target(L::targets, 2 * score[i]));
+  }
+  for (const Samples& samples : {Samples{y, {}, {}}, Samples{y, weight, {}}}) {
+    const Observed<L> rows{samples, {}};
+    const std::int64_t first = 7, n = 42;
+    Doubles value(42), derivative(42), curvature(42);
+    rows.curves(first, n, z.data() + first, {value.data(), derivative.data(), curvature.data()});
+    double sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Curve c = rows.at(first + i, z[at(first + i)]);
+      CHECK(close(value[at(i)], c.value, 1e-15, 1 + c.value));
+      CHECK(close(derivative[at(i)], c.derivative, 1e-15, 1 + std::abs(c.derivative)));
+      CHECK(close(curvature[at(i)], c.curvature, 1e-15, 1 + c.curvature));
+    }
+    for (std::int64_t i = 0; i < rows.size(); ++i) sum += rows.value(i, z[at(i)]);
+    CHECK(close(rows.total(2, [&](std::int64_t i) { return z[at(i)]; }), sum, 1e-14, 1 + sum));
+  }
+}

@@ -13,7 +13,7 @@ struct Poisson {
 
   static Curve at(double z, double y) {
     const double rate = std::exp(z);
-    return {divergence(y, rate, z), rate - y, rate};
+    return {divergence(y, rate, [=] { return z; }), rate - y, rate};
   }
   static double conjugate(double u, double y) {
     const double p = u + y;
@@ -23,7 +23,7 @@ struct Poisson {
   static double fenchel_young(double z, double y, double u) {
     const double p = u + y;
     if (!(p >= -domain_slack * y)) return std::numeric_limits<double>::infinity();
-    return divergence(p, std::exp(z), z);
+    return divergence(p, std::exp(z), [=] { return z; });
   }
 
  private:
