@@ -88,6 +88,7 @@ class Features {
     if (centred) mean_.resize(norm2_.size());
     std::mutex turn;
     std::vector<Column> suspicious;
+    std::vector<unsigned char> seen(norm2_.size());
     const double shared = A.survey(
         threads, samples.weights(), v.data(), norm2_.data(), dots.data(), watch,
         [&](Column first, Column last, const double* sums) {
@@ -105,6 +106,7 @@ class Features {
             norm2_[at(j)] = about_mean;
             odd += is_odd[at(j - first)] = !safe & (squares != 0);
           }
+          std::fill(seen.begin() + first, seen.begin() + last, 1);
           if (odd == 0) return cosines;
           const std::lock_guard lock(turn);
           for (Column j = first; j < last; ++j)
@@ -112,7 +114,11 @@ class Features {
           return cosines;
         });
     if (watch.stopped()) {  // what was not looked at is nothing
-      for (auto* each : {&norm2_, &mean_, &dots}) std::ranges::fill(*each, 0.0);
+      for (std::size_t j = 0; j < norm2_.size(); ++j)
+        if (!seen[j]) {
+          norm2_[j] = dots[j] = 0;
+          if (centred) mean_[j] = 0;
+        }
       return;
     }
     if (!centred) shared_ = shared / (total_w_ * static_cast<double>(count()));
