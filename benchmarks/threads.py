@@ -1,9 +1,11 @@
 """What a second thread brings: wall time of fits to 1e-6 on 1 and 2 threads, phase by phase.
 
-    python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20] [--beside 2]
+    python benchmarks/threads.py [--repeat 7] [--rows D/100,T/100,S/500,XL/20]
+        [--beside 2] [--heedless]
 
 Interleaved, least of the repeats, for the whole fit and for each phase by itself; `--beside N` has
-N other programs want the processor all the time.
+N other programs want the processor all the time, and `--heedless` does not let a fit that waits for
+them go on alone (docs/decisions/crowd.md).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from contextlib import contextmanager
 from problems import table
 
 import shotgun
+from shotgun import _core
 
 PHASES = ("scan", "certify", "screen", "select", "pack", "shoot")
 
@@ -45,7 +48,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--rows", default="D/100,T/100,S/500,XL/20")
     parser.add_argument("--beside", type=int, default=0, help="programs that want the cores too")
+    parser.add_argument("--heedless", action="store_true", help="never go on alone")
     options = parser.parse_args()
+    _core.heed_crowds(not options.heedless)
     with beside(options.beside):
         compare(options.rows.split(","), options.repeat)
 

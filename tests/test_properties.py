@@ -241,8 +241,9 @@ def rounding(reference: Reference, v: Any) -> Any:
     columns = reference.A[:, : len(x)] * reference.scale + reference.mean
     reach = np.sqrt(w @ columns**2) @ np.abs(x) + np.sqrt(w.sum()) * np.abs(constant)
     slope, curvature = reference.slopes(v)
-    first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
-    second = curvature.max(initial=2.0) * (unit * reach) ** 2  # 2: the most that a kink hides
+    with np.errstate(over="ignore"):  # then it may be anywhere
+        first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
+        second = curvature.max(initial=2.0) * (unit * reach) ** 2  # 2: the most that a kink hides
     return first + second + np.finfo(float).tiny
 
 

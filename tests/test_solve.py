@@ -730,3 +730,21 @@ def test_screening_is_safe_where_squares_leave_the_range(size: float, target: fl
     assert fit.status == "converged"
     assert fit.objective / target**2 == pytest.approx(plain.objective, rel=1e-8)
     assert fit.x * (size / target) == pytest.approx(plain.x, rel=1e-3, abs=1e-6)
+
+
+@pytest.mark.parametrize("working_set", [True, False])
+def test_free_columns_that_explain_every_sample_do_not_run_away(working_set: bool) -> None:
+    """As many weights without penalty as samples, one column far from centred: a singular problem,
+    in whose null space weights could grow without end."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n, d = int(rng.integers(2, 6)), int(rng.integers(4, 8))
+        A = rng.normal(size=(n, d))
+        A[:, rng.integers(d)] += 1e4
+        y = rng.normal(size=n)
+        factor = np.where(rng.random(d) < 0.7, 0.0, 1.0)
+        s = shotgun.solve(
+            A, y, 1e-5, fit_intercept=True, penalty_factor=factor, working_set=working_set
+        )
+        assert s.objective <= 0.5 * np.sum((y - y.mean()) ** 2) * (1 + 1e-9)
+        assert np.abs(s.x).max() < 1e6

@@ -33,12 +33,15 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
   const double target = accuracy * accuracy * rho;
   bool more = rho > target;
   const auto advance = [&] {
-    double curvature = 0;
+    // Of the columns together, and of each alone: a direction in which they all but cancel has no
+    // curvature that float64 could tell, and a step along it would be rounding, times anything.
+    double curvature = 0, alone = 0;
     for (std::size_t k = 0; k < size; ++k) {
       product[k] = inverse[k] > 0 ? product[k] + coordinates[k].penalty.l2 * search[k] : 0.0;
       curvature += search[k] * product[k];
+      if (inverse[k] > 0) alone += search[k] * search[k] / inverse[k];
     }
-    if (!(curvature > 0)) return false;
+    if (!(curvature > 1e-14 * alone)) return false;
     const double length = rho / curvature;
     double next = 0;
     for (std::size_t k = 0; k < size; ++k) {

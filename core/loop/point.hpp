@@ -63,7 +63,6 @@ class Point {
   double constant() const {
     return constant_;
   }  // of z: the intercept, and what centring takes away
-  void set_constant(double constant) { constant_ = constant; }
   double objective() const { return objective_; }
   std::span<const Column> free() const { return free_; }
   const Features<C>& features() const { return features_; }
@@ -188,7 +187,19 @@ class Point {
     return made;
   }
 
-  // Takes over the packed weights.
+  // Takes over the packed weights; those of `before` again if F, computed from them, is above
+  // `most`.
+  template <Columns K>
+  void settle(Packed<K>& packed, const std::vector<double>& before, double constant, double most) {
+    store(packed);
+    refresh();
+    if (objective_ <= most) return;
+    packed.x = before;
+    constant_ = constant;
+    store(packed);
+    refresh();
+  }
+  // The same without a look at F.
   template <Columns K>
   void store(const Packed<K>& packed) {
     x_.store(packed.which, packed.x);
@@ -331,6 +342,8 @@ class Point {
   void minimise_free() {
     if (free_.empty()) return;
     Packed<C> packed = borrow(free_);
+    const std::vector<double> before = packed.x;
+    const double constant = constant_, objective = value();
     for (int step = 0; step < 50 && !watch_.stopped(); ++step) {
       Quadratic<C> model = newton_model(packed);
       std::vector<double> slope, goal = packed.x;
@@ -348,6 +361,12 @@ class Point {
       if (step_towards(packed, goal, model.constant()).length == 0) break;
     }
     store(packed);
+    linear_predictor();  // z followed the steps; of x itself it may be another
+    if (value() <= objective * (1 + 1e-9)) return;
+    packed.x = before;
+    constant_ = constant;
+    store(packed);
+    linear_predictor();
   }
 
   Source<C>& A_;

@@ -253,11 +253,12 @@ class WorkingSet {
       scanned_ = false;
       Effort effort;
       Packed<C> null = point_.borrow(unpenalised);
-      shoot_packed(point_, null, Engine::newton, options_,
-                   {point_.objective(), 1e-13 * point_.objective(), 1000}, effort, watch_);
+      const std::vector<double> before = null.x;
+      const double constant = point_.constant(), objective = point_.objective();
+      shoot_packed(point_, null, Engine::newton, options_, {objective, 1e-13 * objective, 1000},
+                   effort, watch_);
       effort_.work += effort.work;
-      point_.store(null);
-      point_.refresh();
+      point_.settle(null, before, constant, objective);
     }
     null_objective_ = point_.objective();
     if (!std::isfinite(null_objective_)) throw Overflow{};
@@ -523,14 +524,7 @@ class WorkingSet {
       }
       minimal_at_ = features_.spec().lam;
       shot_work_ = effort_.work - work;
-      point_.store(packed);
-      point_.refresh();
-      if (!(point_.objective() <= objective + rounding_)) {
-        packed.x = before;
-        point_.store(packed);
-        point_.set_constant(constant);
-        point_.refresh();
-      }
+      point_.settle(packed, before, constant, objective + rounding_);
     });
   }
 

@@ -38,7 +38,7 @@ from shotgun import disk, io
 from shotgun.blocks import Model, Partition, Weights, step
 from shotgun.gram import Gram
 from shotgun.model import fingerprint
-from shotgun.problem import Columns, Elsewhere, _float_dtype, check_number, check_vector, sound
+from shotgun.problem import Columns, Elsewhere, check_number, check_vector, float_dtype, sound
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -542,11 +542,11 @@ def _by_columns(A: Any) -> Any:
         A = np.asarray(A)
         if A.ndim != 2:
             raise ValueError(f"a shard must have two dimensions, not {A.ndim}")
-        A = np.asarray(A, dtype=_float_dtype(A.dtype))
+        A = np.asarray(A, dtype=float_dtype(A.dtype))
         if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
             return _core.fortran(A, 1).reshape(A.shape, order="F")
         return np.asfortranarray(A)
-    A = sp.csc_array(sound(A), dtype=_float_dtype(A.dtype))
+    A = sp.csc_array(sound(A), dtype=float_dtype(A.dtype))
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()

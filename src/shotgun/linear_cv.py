@@ -33,7 +33,7 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
         How to hold out; 5 folds by default.
     scoring : str or callable, optional
         What to compare; by default minus the mean squared error.
-    selection : {{"min", "1se"}}
+    selection : {"min", "1se"}
         Take the alpha of the least error, or the largest alpha whose error is within one standard
         error of that. (Also scikit-learn's "cyclic" and "random", the order of updates; then
         "min".)

@@ -126,7 +126,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"A may have at most {_MOST} rows and columns; its shape is {n} x {d}")
 
 
-def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """float32 stays, every other real type becomes float64."""
     if dtype.kind not in "fiub":
         raise TypeError(f"A must hold real numbers, not {dtype}")
@@ -136,7 +136,7 @@ def _float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _dense_design(A: Any, n_threads: int) -> _core.Design:
     array = np.asarray(A)
     _check_shape(array.shape)
-    array = array.astype(_float_dtype(array.dtype), order="K", copy=False)
+    array = array.astype(float_dtype(array.dtype), order="K", copy=False)
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="), order="F")
     n, d = array.shape
@@ -156,7 +156,7 @@ def _sparse_design(A: Any, n_threads: int) -> _core.Design:
     _check_shape(A.shape)
     A = _compressed(A, "A")
     n, d = A.shape
-    dtype = _float_dtype(A.data.dtype)
+    dtype = float_dtype(A.data.dtype)
     indptr, indices, canonical = _structure(A, "A", n_threads)
     data = np.ascontiguousarray(A.data, dtype=dtype)
     if not canonical:  # unsorted or duplicate entries: on a copy, A is never written to
