@@ -12,7 +12,7 @@ using Size = std::int64_t;
 // Four doubles at a time, spelt out: left to itself, the compiler assembles vectors of converted
 // floats entry by entry.
 using Wide = double __attribute__((vector_size(32)));
-using Bits = std::int64_t __attribute__((vector_size(32)));  // the same, as integers
+using Bits = std::uint64_t __attribute__((vector_size(32)));
 constexpr Size wide = 4;
 template <class T>
 struct Entries;
