@@ -115,7 +115,9 @@ class Shard:
     def head(self, rows: int) -> Shard:
         """Its first rows."""
         some = self._readable()[:rows]
-        return replace(self, A=_by_columns(some) if sp.issparse(some) else some, y=None)
+        # In one piece: parts of columns would travel row by row.
+        A = _by_columns(some) if sp.issparse(some) else np.asfortranarray(some)
+        return replace(self, A=A, y=None)
 
     def entries(self) -> Array:
         """How many each of its columns has."""
