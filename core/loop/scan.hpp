@@ -53,11 +53,9 @@ class Scan {
   // c(j), if the last refresh() was asked for it; else, and it may be there all the same, what it
   // is not larger than. `place` is where the list of that refresh may have it.
   double c(Column j, std::size_t place = 0) const {
-    if (everything_) return c_[at(j)];
     if (place < which_.size() && which_[place] == j) return c_[place];
-    const auto found = std::ranges::lower_bound(which_, j);
-    if (found == which_.end() || *found != j) return bound(j);
-    return c_[static_cast<std::size_t>(found - which_.begin())];
+    const std::size_t known = find(j);
+    return known == nowhere ? bound(j) : c_[known];
   }
   // The p-th column of that list, and its c.
   auto known() const {

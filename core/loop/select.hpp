@@ -10,11 +10,13 @@
 
 namespace shotgun {
 
+// A weight at zero lacks too much to move for it to matter.
+inline bool too_far(double gradient, double lam) { return gradient < 0.7 * lam; }
+
 // How much a weight outside W wants to move: infinitely if it has moved already or nothing holds
 // it, else by its violation, or (negative) by what it lacks for one, per unit of the column; minus
 // infinity if it lacks too much to matter. Where |gradient| is at least `expectation` of lam, the
 // weight is expected to move though nothing violates yet (the strong rule).
-inline bool too_far(double gradient, double lam) { return gradient < 0.7 * lam; }
 inline double urgency(const Penalty& penalty, double x, double gradient, double norm2,
                       double expectation) {
   if (x != 0 || !penalty.scalable()) return infinity;
