@@ -22,6 +22,10 @@ import problems
 import solvers
 from threadpoolctl import threadpool_limits
 
+# Threads of OpenBLAS and OpenMP spin on for a while after what they last did, in a core that the
+# next solver needs: every fit begins on a machine at rest.
+REST = 0.2
+
 
 class Desk:
     """The problem and the containers the solvers read it from."""
@@ -59,6 +63,7 @@ class Desk:
             self.warm_up(solver, threads)
         if not self.rows_first:
             self.container(solver)
+        time.sleep(REST)
         yield {"started": True}
         with threadpool_limits(threads):
             begin = time.perf_counter()
