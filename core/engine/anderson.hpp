@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/epoch.hpp"
 #include "engine/model.hpp"
-#include "engine/shooting.hpp"
 
 namespace shotgun {
 

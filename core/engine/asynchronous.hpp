@@ -3,8 +3,8 @@
 // the answer. The only engine whose bits depend on timing.
 #pragma once
 
+#include "engine/epoch.hpp"
 #include "engine/guard.hpp"
-#include "engine/shooting.hpp"
 
 namespace shotgun {
 

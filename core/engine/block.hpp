@@ -3,8 +3,8 @@
 // the block runs on A_B'HA_B, and Ax is touched once.
 #pragma once
 
+#include "engine/epoch.hpp"
 #include "engine/guard.hpp"
-#include "engine/shooting.hpp"
 
 namespace shotgun {
 

@@ -1,9 +1,9 @@
 // Shotgun with bundles (Alg. 2): P updates from one Ax, then one joint step.
 #pragma once
 
+#include "engine/epoch.hpp"
 #include "engine/guard.hpp"
 #include "engine/joint.hpp"
-#include "engine/shooting.hpp"
 
 namespace shotgun {
 

@@ -3,7 +3,7 @@
 
 #include "engine/inverse.hpp"
 #include "engine/model.hpp"
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 
 namespace shotgun {
 

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "engine/epoch.hpp"
 #include "engine/joint.hpp"
 #include "engine/normal.hpp"
-#include "engine/shooting.hpp"
 
 namespace shotgun {
 

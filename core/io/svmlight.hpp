@@ -12,7 +12,7 @@
 #include <string>
 #include <variant>
 
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 #include "problem/convert.hpp"
 
 namespace shotgun::svmlight {

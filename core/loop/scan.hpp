@@ -57,6 +57,7 @@ class Scan {
     const std::size_t known = find(j);
     return known == nowhere ? bound(j) : c_[known];
   }
+  std::int64_t known_count() const { return static_cast<std::int64_t>(which_.size()); }
   // The p-th column of that list, and its c.
   auto known() const {
     return [this](std::size_t p) { return std::pair(which_[p], c_[p]); };

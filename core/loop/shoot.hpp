@@ -8,6 +8,7 @@
 #include "engine/block.hpp"
 #include "engine/bundle.hpp"
 #include "engine/cdn.hpp"
+#include "engine/shooting.hpp"
 #include "loop/point.hpp"
 
 namespace shotgun {

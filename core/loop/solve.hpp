@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "loop/solution.hpp"
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 #include "problem/losses/losses.hpp"
 #include "problem/samples.hpp"
 #include "problem/standardized.hpp"

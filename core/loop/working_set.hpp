@@ -3,6 +3,8 @@
 
 #include "certify/screening.hpp"
 #include "engine/choose.hpp"
+#include "loop/follow.hpp"
+#include "loop/progress.hpp"
 #include "loop/scan.hpp"
 #include "loop/select.hpp"
 #include "loop/shoot.hpp"
@@ -54,7 +56,8 @@ class WorkingSet {
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              std::exchange(last, lams[k]));
       fits.push_back(finish(descend(callback)));
-      path_epochs_ += fits.back().n_epochs * (engine_ == Engine::newton ? effort_.products / 3 : 1);
+      follow_.descended(fits.back().n_epochs *
+                        (engine_ == Engine::newton ? effort_.products / 3 : 1));
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -125,7 +128,7 @@ class WorkingSet {
       if (watch_.stopped()) return reason();
       timed(row_.certify, [&] { certify(); });
       if (report(callback)) return Status::stopped;
-      if (converged() && !on_the_way()) return Status::converged;
+      if (converged() && !follow_.on_the_way(features_.spec().lam)) return Status::converged;
       if (stalled()) return Status::precision;
       if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
       if (const double first = std::exchange(pathwise_, false) ? larger_lambda() : 0; first > 0) {
@@ -147,7 +150,9 @@ class WorkingSet {
       return features_.penalty(v.j).violation(point_.x(v.j), v.c) > 0;
     });
     if (violating <= 2 * point_.rows()) return 0;
-    const double lam = features_.spec().lam, first = std::sqrt(lam) * std::sqrt(largest_lambda());
+    const double largest =
+        largest_lambda(voices_.size(), [&](std::size_t p) { return voices_[p]; });
+    const double lam = features_.spec().lam, first = std::sqrt(lam) * std::sqrt(largest);
     return first > lam ? first : 0;
   }
   Status approach(double first, const Callback& callback) {
@@ -215,23 +220,28 @@ class WorkingSet {
     features_.set_strength(lam, l2);
     awaken();
     const auto support = static_cast<std::int64_t>(point_.support().size());
-    if (2 * support < working_set_size() && (!following_ || gram_size() > 1)) empty();
+    if (2 * support < working_set_size() && (!follow_.follows() || gram_size() > 1)) empty();
     copies_.coordinates.clear();
     columns_.coordinates.clear();
     point_.reprice();
     lower_ = 0;
-    gap_ = here_ = best_objective_ = best_gap_ = infinity;
-    idle_rounds_ = 0;
+    gap_ = here_ = infinity;
+    progress_ = {};
   }
 
   double largest_lambda() {
     if (!std::exchange(scanned_, true)) scan_.move_to(point_.dual_candidate());
     scan_.refresh({active_.begin(), active_.end()});
+    return largest_lambda(active_.size(),
+                          [&](std::size_t p) { return Voice{active_[p], scan_.c(active_[p], p)}; });
+  }
+  template <class VoiceAt>
+  double largest_lambda(std::size_t count, VoiceAt&& voice) const {
     double largest = 0;
-    for (std::size_t p = 0; p < active_.size(); ++p) {
-      const Column j = active_[p];
+    for (std::size_t p = 0; p < count; ++p) {
+      const auto [j, c] = voice(p);
       const Penalty penalty = features_.penalty(j);
-      const double pull = -scan_.c(j, p) - penalty.l2 * point_.x(j);
+      const double pull = -c - penalty.l2 * point_.x(j);
       const bool can_move = pull > 0 ? point_.x(j) < penalty.hi : point_.x(j) > penalty.lo;
       if (const double unit = features_.lambda_unit(j); unit > 0 && can_move)
         largest = std::max(largest, std::abs(pull) / unit);
@@ -302,12 +312,11 @@ class WorkingSet {
           if (point_.moved(j) || (plain ? scan_.may_exceed(j, *plain) : has_a_say(j)))
             out.push_back(j);
         });
-    const auto count = static_cast<std::int64_t>(near.size());
     scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(std::move(near))) /
                  static_cast<double>(features_.count());
     effort_.work += scan_work_;
     voices_ = gather<Voice>(
-        options_.threads, count,
+        options_.threads, scan_.known_count(),
         [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Voice>& out) {
           const auto [j, gradient] = c(static_cast<std::size_t>(p));
           if (!plain || std::abs(gradient) > *plain || point_.moved(j))
@@ -392,17 +401,10 @@ class WorkingSet {
   // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
   double tolerance() const { return std::max(tol_ * null_objective_, negligible_); }
   bool converged() const { return gap_ <= tolerance(); }
-  // Following a path exactly, a lam that is good enough as it is still lies on the way to the next.
-  bool on_the_way() const { return following_ && minimal_at_ > features_.spec().lam; }
   // No step lowers F any more: rounds without progress in F or in the gap.
   bool stalled() {
-    const double step =
-        std::max(0x1p-51 * std::abs(best_objective_), 1e-6 * tol_ * null_objective_);
-    const bool progress = point_.objective() < best_objective_ - step || gap_ < 0.9 * best_gap_;
-    best_objective_ = std::min(best_objective_, point_.objective());
-    best_gap_ = std::min(best_gap_, gap_);
-    idle_rounds_ = progress ? 0 : idle_rounds_ + 1;
-    return idle_rounds_ >= (far_.empty() ? 3 : 10);  // steps of many blocks gain little each
+    progress_.note(point_.objective(), gap_, 1e-6 * tol_ * null_objective_);
+    return progress_.idle() >= (far_.empty() ? 3 : 10);  // steps of many blocks gain little each
   }
   Status reason() const {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
@@ -434,23 +436,48 @@ class WorkingSet {
   void select() {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
-    auto candidates = gather<Candidate>(
-        options_.threads, static_cast<std::int64_t>(active_.size()),
-        [&, plain = all ? std::nullopt : plain()](std::int64_t p, std::vector<Candidate>& out) {
-          const auto place = static_cast<std::size_t>(p);
-          const Column j = active_[place];
-          if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain)) return;
-          if (in_working_set(j)) return;
-          const double urge = all ? infinity
-                                  : urgency(features_.penalty(j), point_.x(j), scan_.c(j, place),
-                                            features_.norm2(j), expectation);
-          if (urge > -infinity) out.push_back({urge, j});
-        });
+    auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : near();
     Choice choice =
         choose_columns(std::move(candidates), static_cast<std::size_t>(working_set_size()),
                        point_.rows(), expectation < 1);
     fresh_ = std::move(choice.columns);
     rough_ = !all && choice.rough;
+  }
+
+  std::vector<Candidate> everyone() const {
+    std::vector<Candidate> all;
+    for (Column j : active_)
+      if (!in_working_set(j)) all.push_back({infinity, j});
+    return all;
+  }
+  // What the strong rule foresees need not have been looked at.
+  std::vector<Candidate> foreseen(double expectation) const {
+    return gather<Candidate>(options_.threads, static_cast<std::int64_t>(active_.size()),
+                             [&, plain = plain()](std::int64_t p, std::vector<Candidate>& out) {
+                               const auto place = static_cast<std::size_t>(p);
+                               const Column j = active_[place];
+                               if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain))
+                                 return;
+                               consider(j, scan_.c(j, place), expectation, out);
+                             });
+  }
+  // What the scan has looked at, as it might have violated.
+  std::vector<Candidate> near() const {
+    return gather<Candidate>(
+        options_.threads, scan_.known_count(),
+        [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Candidate>& out) {
+          const auto [j, gradient] = c(static_cast<std::size_t>(p));
+          if (plain && !point_.moved(j) && too_far(std::abs(gradient), *plain)) return;
+          consider(j, gradient, 1.0, out);
+        });
+  }
+  void consider(Column j, double gradient, double expectation, std::vector<Candidate>& out) const {
+    if (in_working_set(j)) return;
+    const double urge =
+        urgency(features_.penalty(j), point_.x(j), gradient, features_.norm2(j), expectation);
+    const bool wants = urge >= 0;  // then it was not screened
+    if (wants || (urge > -infinity && std::ranges::binary_search(active_, j)))
+      out.push_back({urge, j});
   }
 
   bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
@@ -474,7 +501,7 @@ class WorkingSet {
       if (in_working_set(j)) keep.push_back(j);
     const auto size = static_cast<std::size_t>(working_set_size());
     const bool was_exact = exact_;
-    exact_ = exact_ || idle_rounds_ > 0 ||
+    exact_ = exact_ || progress_.idle() > 0 ||
              !std::ranges::all_of(fresh_, [&](Column j) { return features_.fits_float(j); });
     std::vector<Column> all = keep;
     all.insert(all.end(), fresh_.begin(), fresh_.end());
@@ -509,8 +536,8 @@ class WorkingSet {
       const bool whole = options_.working_set && packed.which.size() >= active_.size();
       const bool cheap = shot_work_ < scan_work_;
       const double better = whole ? (L::quadratic ? 1e-3 : 1e-6) : cheap ? 0.01 : 0.1;
-      const double ambition = better * std::pow(0.1, idle_rounds_);
-      const double enough = 0.5 * std::pow(0.1, idle_rounds_) * tol_ * null_objective_;
+      const double ambition = better * std::pow(0.1, progress_.idle());
+      const double enough = 0.5 * std::pow(0.1, progress_.idle()) * tol_ * null_objective_;
       const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
       const std::int64_t most =
           std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
@@ -519,10 +546,9 @@ class WorkingSet {
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      if (!may_follow(packed) || !follow(packed)) {
+      if (!follow(packed))
         shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
-      }
-      minimal_at_ = features_.spec().lam;
+      follow_.arrived(features_.spec().lam);
       shot_work_ = effort_.work - work;
       point_.settle(packed, before, constant, objective + rounding_);
     });
@@ -531,44 +557,34 @@ class WorkingSet {
   // Blocks of a working set that does not fit here, each by who has it, from the same Ax. Their
   // steps are cheap beside what travels for them, and the gap is far larger than what they leave.
   void shoot_elsewhere() {
-    const double care = std::pow(0.1, 3 + idle_rounds_);
+    const double care = std::pow(0.1, 3 + progress_.idle());
     point_.step_elsewhere(far_, care * std::max(gap_, tol_ * null_objective_));
     point_.refresh();
     effort_.epochs += 1;
     effort_.updates += static_cast<std::int64_t>(far_.size());
   }
 
-  // On the low end of a path descent takes ever more epochs. Once it has had as many as the Gram
-  // matrix of the working set costs, the path is followed exactly: as far as that matrix is not
-  // much larger than A.
+  // The Gram matrix of the working set, in units of A.
   double gram_size() {
     const auto size = static_cast<double>(working_set_size());
     return size * size / A_.nonzeros();
   }
-  template <Columns K>
-  bool may_follow(const Packed<K>& packed) {
-    const auto size = static_cast<std::int64_t>(packed.which.size());
-    if (!L::quadratic || options_.engine != Engine::automatic) return false;
-    if (gram_size() > 2) return false;
-    following_ = following_ || 4 * path_epochs_ >= size;
-    return following_ && std::ranges::all_of(packed.which, [&](Column j) {
-             const Penalty p = features_.penalty(j);
-             return p.lo == -infinity && p.hi == infinity;
-           });
-  }
+  // The path, exactly, where it is time for that; the homotopy knows no bounds.
   template <Columns K>
   bool follow(Packed<K>& packed) {
     if constexpr (L::quadratic) {
-      const Quadratic<K> model = point_.newton_model(packed);
-      const double ratio = std::max(1.0, minimal_at_ / features_.spec().lam);
-      if (packed.homotopy(model, packed.x, ratio, options_.threads, watch_)) {
-        effort_.epochs += 1;
-        effort_.updates += static_cast<std::int64_t>(packed.which.size());
-        return true;
-      }
-      packed.homotopy = {};
-      following_ = false;
-      path_epochs_ = 0;
+      const bool unbounded = std::ranges::all_of(packed.which, [&](Column j) {
+        const Penalty p = features_.penalty(j);
+        return p.lo == -infinity && p.hi == infinity;
+      });
+      if (options_.engine != Engine::automatic || !unbounded ||
+          !follow_.ready(packed, gram_size()) ||
+          !follow_(point_.newton_model(packed), packed, features_.spec().lam, options_.threads,
+                   watch_))
+        return false;
+      effort_.epochs += 1;
+      effort_.updates += static_cast<std::int64_t>(packed.which.size());
+      return true;
     }
     return false;
   }
@@ -627,8 +643,7 @@ class WorkingSet {
   Packed<C> columns_;                   // or exactly
   double null_objective_ = 0, negligible_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity,
          gap_ = infinity;
-  double lower_ = 0;  // no loss and no penalty is negative
-  double best_objective_ = infinity, best_gap_ = infinity;
+  double lower_ = 0;        // no loss and no penalty is negative
   double began_ = 0;        // when this fit did
   double work_before_ = 0;  // of the path's other fits, less that on fewer samples
   double tol_ = options_.tol;
@@ -636,12 +651,10 @@ class WorkingSet {
   double u_norm_ = 0;       // of u, in the norm of W^-1
   std::int64_t screened_ = 0;
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
-  int idle_rounds_ = 0;
   bool certifiable_ = true, scanned_ = false;
-  bool pathwise_ = false;         // a larger lam may come first
-  std::int64_t path_epochs_ = 0;  // of all fits of the path so far
-  double minimal_at_ = 0;         // the lam that x is the minimum of, nearly
-  bool following_ = false;        // the path, exactly
+  bool pathwise_ = false;  // a larger lam may come first
+  Follower follow_;
+  Progress progress_;
   TraceRow row_;
   std::vector<TraceRow> trace_;
 };

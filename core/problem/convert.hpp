@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "loop/watch.hpp"
 #include "parallel/threads.hpp"
+#include "parallel/watch.hpp"
 
 namespace shotgun {
 

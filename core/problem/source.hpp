@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 #include "problem/csc.hpp"
 #include "problem/dense.hpp"
 #include "problem/memory.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/order.hpp"
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 
 namespace shotgun::study {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/model.hpp"
-#include "loop/watch.hpp"
+#include "parallel/watch.hpp"
 #include "problem/standardized.hpp"
 #include "support.hpp"
 
