@@ -5,22 +5,27 @@
 
 namespace shotgun {
 
-// On the low end of a path descent takes ever more epochs. Once it has had as many as the Gram
-// matrix of the working set costs, the path is followed by the homotopy, as far as that matrix is
-// not much larger than A.
+// On the low end of a path descent takes ever more updates. Once it has had about as many as the
+// pieces of the path would cost, it is followed by the homotopy, as far as the Gram matrix of the
+// working set is not much larger than A. There are about as many pieces as weights that can be in
+// the support, m = min(n, d), each of m^2 operations, and n make an update: m^3 / n.
 class Follower {
  public:
+  Follower(std::int64_t rows, std::int64_t columns, double nonzeros)
+      : dear_(0.25 * std::min(std::pow(static_cast<double>(std::min(rows, columns)), 3) /
+                                  static_cast<double>(std::max<std::int64_t>(1, rows)),
+                              2 * nonzeros)) {}
+
   bool follows() const { return follows_; }
   // A lam that is good enough as it is still lies on the way to the next.
   bool on_the_way(double lam) const { return follows_ && minimal_at_ > lam; }
-  void descended(std::int64_t epochs) { epochs_ += epochs; }
+  void descended(std::int64_t updates) { updates_ += updates; }
   void arrived(double lam) { minimal_at_ = lam; }
 
-  // Whether it is time for packed columns whose Gram matrix is `gram_size` times as large as A.
-  template <Columns K>
-  bool ready(const Packed<K>& packed, double gram_size) {
+  // Whether it is time, with a Gram matrix `gram_size` times as large as A.
+  bool ready(double gram_size) {
     if (gram_size > 2) return false;
-    follows_ = follows_ || 4 * epochs_ >= static_cast<std::int64_t>(packed.which.size());
+    follows_ = follows_ || static_cast<double>(updates_) >= dear_;
     return follows_;
   }
 
@@ -32,13 +37,14 @@ class Follower {
     if (packed.homotopy(model, packed.x, ratio, threads, watch)) return true;
     packed.homotopy = {};
     follows_ = false;
-    epochs_ = 0;
+    updates_ = 0;
     return false;
   }
 
  private:
-  std::int64_t epochs_ = 0;  // of descent, on the path so far
-  double minimal_at_ = 0;    // the lam that x is the minimum of, nearly
+  double dear_;               // so many updates are enough
+  std::int64_t updates_ = 0;  // of descent, on the path so far
+  double minimal_at_ = 0;     // the lam that x is the minimum of, nearly
   bool follows_ = false;
 };
 

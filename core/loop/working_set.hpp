@@ -56,8 +56,7 @@ class WorkingSet {
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              std::exchange(last, lams[k]));
       fits.push_back(finish(descend(callback)));
-      follow_.descended(fits.back().n_epochs *
-                        (engine_ == Engine::newton ? effort_.products / 3 : 1));
+      follow_.descended(fits.back().n_updates);
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -87,7 +86,8 @@ class WorkingSet {
         scan_(A, features_, samples, std::move(c), std::move(u), options.threads, watch),
         point_(A, samples, features_, options.threads, watch),
         engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
-                              features_.shared())) {
+                              features_.shared())),
+        follow_(A.rows(), features_.count(), A.nonzeros()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
     member_.resize(static_cast<std::size_t>(features_.count()));
@@ -577,8 +577,7 @@ class WorkingSet {
         const Penalty p = features_.penalty(j);
         return p.lo == -infinity && p.hi == infinity;
       });
-      if (options_.engine != Engine::automatic || !unbounded ||
-          !follow_.ready(packed, gram_size()) ||
+      if (options_.engine != Engine::automatic || !unbounded || !follow_.ready(gram_size()) ||
           !follow_(point_.newton_model(packed), packed, features_.spec().lam, options_.threads,
                    watch_))
         return false;
