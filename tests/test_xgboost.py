@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 
 import shotgun
 
-FITS = 20
+ROWS = 1_000_000  # so many that two threads are busy with their columns at the same time
 
 
 def xgboost_shotgun(A: Any, y: Any, lam: float) -> tuple[Any, float]:
-    """gblinear's weights and intercept after three rounds of its updater "shotgun"."""
+    """gblinear's weights and intercept after a round of its updater "shotgun" on two threads."""
     xgboost = pytest.importorskip("xgboost")
     settings = {
         "booster": "gblinear",
@@ -24,34 +25,34 @@ def xgboost_shotgun(A: Any, y: Any, lam: float) -> tuple[Any, float]:
         "alpha": lam / len(y),
         "lambda": 0.0,
         "eta": 1.0,
-        "nthread": 64,
+        "nthread": 2,
         "verbosity": 0,
     }
-    booster = xgboost.train(settings, xgboost.DMatrix(A, label=y), num_boost_round=3)
+    booster = xgboost.train(settings, xgboost.DMatrix(A, label=y), num_boost_round=1)
     model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
     weights = np.array(model["weights"])
     return weights[:-1], weights[-1]
 
 
+@pytest.mark.skipif(os.cpu_count() == 1, reason="threads that meet by chance only")
 def test_correlated_columns_are_certified_where_xgboost_loses_its_way() -> None:
-    # Columns that are all but one: updates that do not know of each other overshoot together.
+    # Two columns that are all but one: steps that do not know of each other go twice as far as they
+    # should, from x = 0 to where F is as large again (and back, in the next round).
     rng = np.random.default_rng(0)
-    A = np.asfortranarray(rng.standard_normal((2000, 1)) + 0.01 * rng.standard_normal((2000, 200)))
-    y = A[:, 0] + rng.standard_normal(2000)
-    lam = 0.01 * shotgun.lambda_max(A, y, fit_intercept=True)
+    both = rng.standard_normal((ROWS, 1)) + 0.1 * rng.standard_normal((ROWS, 2))
+    A = np.asfortranarray(both, dtype=np.float32)
+    y = A[:, 0] + rng.standard_normal(ROWS)
+    lam = 0.001 * shotgun.lambda_max(A, y, fit_intercept=True)
 
     def objective(x: Any, intercept: float) -> float:
         return float(0.5 * np.sum((A @ x + intercept - y) ** 2) + lam * np.abs(x).sum())
 
     best = np.inf
     for engine in ("auto", "bundle"):
-        fit = shotgun.solve(A, y, lam, engine=engine, P=64, n_threads=1, fit_intercept=True)
+        fit = shotgun.solve(A, y, lam, engine=engine, P=2, n_threads=2, fit_intercept=True)
         assert fit.status == "converged"
         assert fit.gap <= 1e-6 * fit.null_objective
         best = min(best, objective(fit.x, fit.intercept))
         assert objective(fit.x, fit.intercept) - best <= fit.gap
-    for _ in range(FITS):
-        theirs = objective(*xgboost_shotgun(A, y, lam))
-        if theirs > 1.1 * best:
-            return
-    pytest.skip(f"XGBoost's threads did not meet in {FITS} fits")
+    # Beside other programs its threads may miss each other for a while.
+    assert any(objective(*xgboost_shotgun(A, y, lam)) > 1.5 * best for _ in range(30))
