@@ -266,6 +266,8 @@ def faster_on_most(results: Results) -> Finding:
     if not ran:
         return NOT_RUN
     told = ", ".join(f"{c}: {shares[c][0]} of {shares[c][1]}" for c in ran)
+    if len(ran) < len(shares):
+        return Finding(None, f"wins {told}", "not all categories were run")
     held = sum(share > 0.5 for share in ran.values()) > len(ran) / 2
     return Finding(held, f"wins {told}", "" if held else _cores(results, lasso.LASSO))
 

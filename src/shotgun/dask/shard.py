@@ -1,0 +1,178 @@
+"""A part of a matrix: what a worker has, and what it answers for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+import shotgun._core as _core
+from shotgun import disk, io
+from shotgun.model import fingerprint
+from shotgun.problem import Columns, Elsewhere, float_dtype, sound
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class ShardError(ValueError):
+    """What went wrong on a worker, and with which shard."""
+
+
+@contextmanager
+def _blamed(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise ShardError(f"{name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a matrix, as a worker has it."""
+
+    name: str
+    A: Any  # Columns, an array in Fortran order or a tile on disk
+    y: Array | None = None
+    feature_names: list[str] | None = None
+    zero_based: bool | None = None
+
+    def __sizeof__(self) -> int:  # what the scheduler believes
+        if isinstance(self.A, Columns):
+            return sum(int(part.nbytes) for part in (self.A.data, self.A.indices, self.A.indptr))
+        return int(getattr(self.A, "nbytes", 1000))
+
+    def facts(self) -> Facts:
+        """What the client has to know."""
+        nnz = self.A.nnz if hasattr(self.A, "nnz") else self.A.size
+        digest = int(fingerprint(self.A)["hash"][:16], 16)
+        dense = isinstance(self.A, np.ndarray)
+        return Facts(replace(self, A=None), self.A.shape, int(nnz), dense, _dtype(self.A), digest)
+
+    def scan(self, v: Array, which: Array | None) -> Array:
+        """Its part of A'v, for the columns `which` or all."""
+        with _blamed(self.name):
+            return _core.scan(self._design(), v, which)
+
+    def survey(self, w: Array | None, v: Array) -> Array:
+        """Sums, squares and A'v of all its columns."""
+        with _blamed(self.name):
+            return np.stack(_core.survey(self._design(), w, v))
+
+    def columns(self, which: Array) -> Any:
+        """Its part of some columns, as dense or as sparse as they are."""
+        with _blamed(self.name):
+            if isinstance(self.A, Elsewhere):
+                return self.A.columns(which)
+            A = self._readable()
+            if sp.issparse(A):
+                return A[:, which]
+            all_of_them = np.array_equal(which, np.arange(A.shape[1]))
+            return A if all_of_them else A.T[which].T  # whole columns, not rows
+
+    def normal(self, h: Array, g: Array) -> Array:
+        """Its part of A'g, A'h and A'HA, one below the other."""
+        with _blamed(self.name):
+            design = self._design()
+            parts = [_core.scan(design, g, None), _core.scan(design, h, None)]
+            return np.concatenate([*parts, _core.gram(design, h)]).reshape(-1, self.A.shape[1])
+
+    def head(self, rows: int) -> Shard:
+        """Its first rows."""
+        some = self._readable()[:rows]
+        # In one piece: parts of columns would travel row by row.
+        A = _by_columns(some) if sp.issparse(some) else np.asfortranarray(some)
+        return replace(self, A=A, y=None)
+
+    def entries(self) -> Array:
+        """How many each of its columns has."""
+        with _blamed(self.name):
+            if isinstance(self.A, disk.Matrix):
+                return np.diff(self.A.starts)
+            if isinstance(self.A, Columns):
+                return np.diff(self.A.indptr)
+            return np.full(self.A.shape[1], self.A.shape[0])
+
+    def product(self, which: Array, steps: Array) -> Array:
+        """Its part of A x, for an x that has these steps at some columns and is zero elsewhere."""
+        A = self.columns(which)
+        if sp.issparse(A):
+            return np.asarray(A @ steps)
+        z = np.zeros(A.shape[0])
+        for a, length in zip(A.T, steps, strict=True):  # BLAS would round as its threads do
+            z += length * a
+        return z
+
+    def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
+        """What a function says of its rows."""
+        with _blamed(self.name):
+            return of_rows(self._readable(), offset=offset)
+
+    def _design(self) -> _core.Design:
+        if isinstance(self.A, Columns):
+            return _core.csc(self.A.indptr, self.A.indices, self.A.data, self.A.shape[0])
+        design: _core.Design = self.A.design() if hasattr(self.A, "design") else _core.dense(self.A)
+        return design
+
+    def _readable(self) -> Any:
+        return self.A.tocsc() if isinstance(self.A, Columns) else self.A
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a shard without having it."""
+
+    shard: Shard  # but for its A
+    shape: tuple[int, int]
+    nnz: int
+    dense: bool
+    dtype: np.dtype[Any]
+    checksum: int
+
+
+def load(name: str, part: Any) -> Shard:
+    """A shard in the order in which scans read it."""
+    with _blamed(name):
+        y = names = zero_based = None
+        if isinstance(part, io.Data):
+            part, y, names, zero_based = part.A, part.y, part.feature_names, part.zero_based
+        elif isinstance(part, tuple):
+            part, y = part
+        if hasattr(part, "to_numpy"):
+            names, part = [str(column) for column in part.columns], part.to_numpy()
+        A = _by_columns(part)
+        if y is not None and np.shape(y)[:1] != A.shape[:1]:
+            raise ValueError(f"{np.shape(y)[0]} targets for {A.shape[0]} rows")
+        return Shard(name, A, None if y is None else np.asarray(y), names, zero_based)
+
+
+def read_file(name: str, how: dict[str, Any]) -> Shard:
+    """A shard from a file."""
+    with _blamed(name):
+        data = io.read(name, n_threads=1, **how)
+    return load(name, data)
+
+
+def _by_columns(A: Any) -> Any:
+    if not sp.issparse(A):
+        A = np.asarray(A)
+        if A.ndim != 2:
+            raise ValueError(f"a shard must have two dimensions, not {A.ndim}")
+        A = np.asarray(A, dtype=float_dtype(A.dtype))
+        if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
+            return _core.fortran(A, 1).reshape(A.shape, order="F")
+        return np.asfortranarray(A)
+    A = sp.csc_array(sound(A), dtype=float_dtype(A.dtype))
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    wide = np.int64 if A.indptr.dtype == np.int64 else np.int32
+    return Columns(A.data, A.indices.astype(wide), A.indptr.astype(wide), A.shape)
+
+
+def _dtype(A: Any) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = A.data.dtype if isinstance(A, Columns) else A.dtype
+    return dtype
