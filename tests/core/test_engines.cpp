@@ -9,6 +9,7 @@
 #include "engine/bundle.hpp"
 #include "engine/cdn.hpp"
 #include "engine/newton.hpp"
+#include "engine/shooting.hpp"
 
 using namespace testing;
 
