@@ -241,10 +241,11 @@ def rounding(reference: Reference, v: Any) -> Any:
     columns = reference.A[:, : len(x)] * reference.scale + reference.mean
     reach = np.sqrt(w @ columns**2) @ np.abs(x) + np.sqrt(w.sum()) * np.abs(constant)
     slope, curvature = reference.slopes(v)
-    with np.errstate(over="ignore"):  # then it may be anywhere
+    with np.errstate(over="ignore", invalid="ignore"):
         first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
         second = curvature.max(initial=2.0) * (unit * reach) ** 2  # 2: the most that a kink hides
-    return first + second + np.finfo(float).tiny
+        far = first + second + np.finfo(float).tiny
+    return np.inf if np.isnan(far) else far  # where F overflows, it may be anywhere
 
 
 def point(fit: Any, reference: Reference) -> Any:
@@ -481,4 +482,7 @@ def test_at_any_scale_the_answer_is_certified_or_refused(p: Problem) -> None:
     assert_true_status(fit)
     assert_in_bounds(fit, p)
     assert_true_objective(fit, reference)
-    assert_covered(fit, reference)
+    if np.isfinite(rounding(reference, point(fit, reference))):
+        assert_covered(fit, reference)
+    else:  # of scores that float64 rounds by more than their exponential can bear
+        assert fit.status != "converged"

@@ -748,3 +748,43 @@ def test_free_columns_that_explain_every_sample_do_not_run_away(working_set: boo
         )
         assert s.objective <= 0.5 * np.sum((y - y.mean()) ** 2) * (1 + 1e-9)
         assert np.abs(s.x).max() < 1e6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_constant_column_that_is_centred_to_nothing_stays_at_zero(seed: int) -> None:
+    # Its weighted mean is rounded, so that something is left of it, which must not count.
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((2, 5)).astype(np.float32)
+    A[:, 4] = rng.standard_normal()
+    y, weights = rng.standard_normal(2), rng.uniform(0.1, 3, 2)
+    bounds = -rng.random(5), rng.random(5)
+    for loss, target in (("squared", y), ("logistic", [-1.0, 1.0])):
+        fit = shotgun.solve(
+            A,
+            target,
+            1e-9,
+            loss,
+            standardize=True,
+            weights=weights,
+            bounds=bounds,
+            working_set=False,
+        )
+        assert fit.x[4] == 0
+
+
+def test_a_constant_of_an_earlier_fit_leaves_no_rounding_behind() -> None:
+    A, y = np.array([[10000.12573022], [9999.86789514]]), np.array([0.94708096, -0.70373524])
+    offset = np.array([0.04132598, -2.32503077])
+    first = shotgun.solve(A, y, 1e-6, offset=offset, fit_intercept=True)
+    again = shotgun.solve(A, y, 20.0, offset=offset, fit_intercept=True, x0=first.x)
+    assert first.x[0] != 0
+    assert again.x[0] == 0
+    target = y - offset
+    assert again.objective == pytest.approx(np.sum((target - target.mean()) ** 2) / 2, rel=1e-15)
+
+
+def test_a_tiny_column_with_a_bound_and_a_large_l2_is_solved() -> None:
+    A, y = np.array([[1.25730221e-151], [-1.32104863e-151]]), np.array([1.304e-150, 9.47e-151])
+    fit = shotgun.solve(A, y, 0.0, l2=1e24, bounds=(0.5, 1.0))
+    assert fit.x[0] == 0.5
+    assert fit.objective == pytest.approx(1.25e23)

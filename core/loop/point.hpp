@@ -132,6 +132,7 @@ class Point {
                        packed.coordinates[at(k)] = make_coordinate(
                            columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
                            features_.inv_scale(j), features_.penalty(j));
+                       if (features_.norm2(j) == 0) packed.coordinates[at(k)].beta = 0;
                      }
                    });
     }
@@ -310,12 +311,20 @@ class Point {
       steps.push_back(x_.values()[k] * features_.inv_scale(j));
       if (!features_.intercept()) constant_ -= steps.back() * features_.fixed_mean(j);
     }
+    const double before = constant_;
+    predict(steps);
+    if (!features_.intercept()) return;
+    constant_ += minimise_intercept(threads_, samples_, z_);
+    if (std::abs(before) <= 2 * std::abs(constant_)) return;
+    predict(steps);  // again, without the rounding of a constant that has become so much smaller
+    constant_ += minimise_intercept(threads_, samples_, z_);
+  }
+  void predict(std::span<const double> steps) {
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });
     if (A_.fits(support()))
       add_columns(borrow(support()), steps, z_);
     else
       A_.add_columns(support(), steps, z_.data());
-    if (features_.intercept()) constant_ += minimise_intercept(threads_, samples_, z_);
   }
   // v += sum_k steps_k a_k
   template <Columns K>

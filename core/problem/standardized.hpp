@@ -220,17 +220,26 @@ class Features {
     if (largest == 0) return 0.0;
     int exponent = 0;
     std::frexp(largest, &exponent);
-    const double scale = std::abs(exponent) > 300 ? std::ldexp(1.0, -exponent) : 1.0;
-    double seen = 0, sum = 0, size = 0;
+    // No further than to where squares are safe: the penalties are scaled the other way.
+    const int excess = exponent > 300 ? exponent - 200 : exponent < -300 ? exponent + 200 : 0;
+    const double scale = std::ldexp(1.0, -excess);
+    double seen = 0, sum = 0, size = 0, lowest = infinity, highest = -infinity;
+    std::int64_t entries = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {
       const double w = samples.weight(i), e = (a - mean) * scale;
+      ++entries;
       seen += w;
       sum += w * e * e;
       size += w * a * scale * a * scale;
+      if (w > 0) lowest = std::min(lowest, a), highest = std::max(highest, a);
     });
     sum += std::max(0.0, total_w_ - seen) * mean * scale * mean * scale;
     const double rounding = static_cast<double>(A.rows()) * 1e-16;
     if (mean != 0 && sum <= rounding * rounding * size) sum = 0;
+    if (mean != 0 && entries == A.rows() && lowest == highest) {  // whatever rounding made of it
+      sum = 0;
+      mean_[at(j)] = lowest;
+    }
     if (scale != 1.0) scale_by(static_cast<std::size_t>(j), scale);
     return sum;
   }
