@@ -750,25 +750,19 @@ def test_free_columns_that_explain_every_sample_do_not_run_away(working_set: boo
         assert np.abs(s.x).max() < 1e6
 
 
+@pytest.mark.parametrize(("lam", "l2"), [(1e-9, 0.0), (0.0, 1e-6)])
 @pytest.mark.parametrize("seed", range(40))
-def test_a_constant_column_that_is_centred_to_nothing_stays_at_zero(seed: int) -> None:
+def test_a_constant_column_that_is_centred_to_nothing_stays_at_zero(
+    seed: int, lam: float, l2: float
+) -> None:
     # Its weighted mean is rounded, so that something is left of it, which must not count.
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((2, 5)).astype(np.float32)
     A[:, 4] = rng.standard_normal()
     y, weights = rng.standard_normal(2), rng.uniform(0.1, 3, 2)
-    bounds = -rng.random(5), rng.random(5)
+    options = {"weights": weights, "bounds": (-rng.random(5), rng.random(5)), "working_set": False}
     for loss, target in (("squared", y), ("logistic", [-1.0, 1.0])):
-        fit = shotgun.solve(
-            A,
-            target,
-            1e-9,
-            loss,
-            standardize=True,
-            weights=weights,
-            bounds=bounds,
-            working_set=False,
-        )
+        fit = shotgun.solve(A, target, lam, loss, l2=l2, standardize=True, **options)
         assert fit.x[4] == 0
 
 
@@ -780,7 +774,22 @@ def test_a_constant_of_an_earlier_fit_leaves_no_rounding_behind() -> None:
     assert first.x[0] != 0
     assert again.x[0] == 0
     target = y - offset
-    assert again.objective == pytest.approx(np.sum((target - target.mean()) ** 2) / 2, rel=1e-15)
+    expected = np.sum((target - target.mean()) ** 2) / 2
+    assert again.objective == pytest.approx(expected, rel=4e-15, abs=0)
+
+
+@pytest.mark.parametrize(("size", "weight"), [(1e150, 1.0), (1e-150, 1.0), (1e-150, 1e-30)])
+def test_columns_whose_squares_near_the_ends_of_the_range_are_fitted(
+    size: float, weight: float
+) -> None:
+    rng = np.random.default_rng(0)
+    A, y = size * rng.standard_normal((30, 4)), np.sign(rng.standard_normal(30))
+    weights = np.full(30, weight)
+    lam = 0.1 * shotgun.lambda_max(A, y, "logistic", weights=weights)
+    fit = shotgun.solve(A, y, lam, "logistic", weights=weights)
+    same = shotgun.solve(A / size, y, lam / size / weight, "logistic")
+    assert fit.status == "converged"
+    np.testing.assert_allclose(fit.x * size, same.x, rtol=1e-2)
 
 
 def test_a_tiny_column_with_a_bound_and_a_large_l2_is_solved() -> None:

@@ -13,6 +13,7 @@ namespace shotgun {
 struct Effort {
   double work = 0, rho_work = 0;
   std::int64_t epochs = 0, updates = 0;
+  std::int64_t besides = 0;                               // columns multiplied otherwise
   std::int64_t shot = 0;                                  // epochs of the last shot
   double rho = std::numeric_limits<double>::quiet_NaN();  // as last learnt
   int products = 15;   // that conjugate gradients may make for a Newton step

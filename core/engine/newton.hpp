@@ -12,6 +12,7 @@ namespace shotgun {
 struct NewtonStep {
   std::vector<double> step;
   bool accurate;
+  int products;
 };
 
 // Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
@@ -55,7 +56,8 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
     return rho > target;
   };
   // A region that is crowded ends early, and the next one goes on.
-  for (int iteration = 0; iteration < most && more;) {
+  int made = 0;
+  while (made < most && more) {
     bool stay = true;
     run_region(normal.threads(), [&](const Team& team) {
       while (stay) {
@@ -63,12 +65,12 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
         team.once([&] {
           watch.poll();
           more = advance() && !watch.stopped();
-          stay = ++iteration < most && more && !team.barrier.crowded();
+          stay = ++made < most && more && !team.barrier.crowded();
         });
       }
     });
   }
-  return {std::move(step), !more};
+  return {std::move(step), !more, made};
 }
 
 // Projected Newton-CG. Three epochs sweep once over W, twice over the support, then take a Newton
@@ -103,7 +105,7 @@ class Newton {
       }
       stage_ = (stage_ + 1) % (passing_ ? 2 : 3);
       if (!ready() || watch.stopped()) continue;
-      epoch.decrease += leap(x, interior(x), watch);
+      leap(x, interior(x), epoch, watch);
       if (passing_) sweep(model_, x, support_, epoch, watch);
     }
     return epoch;
@@ -156,9 +158,9 @@ class Newton {
     double length = 0, decrease = 0;
   };
 
-  // One Newton step on the columns `inside`; returns the decrease of F.
-  double leap(std::span<double> x, std::vector<std::int64_t> inside, Watch& watch) {
-    if (inside.empty()) return 0;
+  // One Newton step on the columns `inside`.
+  void leap(std::span<double> x, std::vector<std::int64_t> inside, Epoch& epoch, Watch& watch) {
+    if (inside.empty()) return;
     moved_ = static_cast<std::int64_t>(inside.size());
     Face f = face(x, std::move(inside));
     NormalMatrix<C> normal(C(model_.A.rows(), f.handles), f.coordinates, model_.h, threads_);
@@ -169,7 +171,9 @@ class Newton {
       slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
                       std::copysign(p.lam, f.moves[s].x));
     }
-    const auto [step, accurate] = newton_step(normal, f.coordinates, slope, products_, 0.05, watch);
+    const auto [step, accurate, products] =
+        newton_step(normal, f.coordinates, slope, products_, 0.05, watch);
+    epoch.besides += products * moved_;
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
     std::size_t crossing = 0;
@@ -192,7 +196,7 @@ class Newton {
       Trial straight = attempt(normal, f, step, reach, false);
       if (straight.decrease > best.decrease) best = std::move(straight);
     }
-    return accept(x, f, normal, best);
+    epoch.decrease += accept(x, f, normal, best);
   }
 
   // The whole of `step`, or as much of it (at most `reach`) as lowers F most.

@@ -43,8 +43,8 @@ struct Step {
 // quadratic with this gradient and curvature (Assumption 2.1's bound where it is beta) plus the
 // penalty.
 inline double update(const Penalty& penalty, double x, double gradient, double curvature) {
-  if (curvature <= 0 && penalty.l2 <= 0)  // a zero column: only the penalty speaks
-    return (penalty.lam > 0 ? penalty.clamp(0.0) : x) - x;
+  if (curvature <= 0)  // a zero column: only the penalty speaks
+    return (penalty.lam > 0 || penalty.l2 > 0 ? penalty.clamp(0.0) : x) - x;
   return penalty.prox(curvature * x - gradient, curvature) - x;
 }
 

@@ -5,16 +5,18 @@
 
 namespace shotgun {
 
-// On the low end of a path descent takes ever more updates. Once it has had about as many as the
-// pieces of the path would cost, it is followed by the homotopy, as far as the Gram matrix of the
-// working set is not much larger than A. There are about as many pieces as weights that can be in
-// the support, m = min(n, d), each of m^2 operations, and n make an update: m^3 / n.
+// On the low end of a path descent takes ever more updates. Once it has had a quarter of what
+// following costs, the path is followed by the homotopy, as far as the Gram matrix of the working
+// set is not much larger than A. There are about as many pieces as weights that can be in the
+// support, m = min(n, d), each of m^2 operations, and n make an update: m^3 / n. The Gram matrix
+// has m^2 / 2 products, each of which takes an eighth of an update, as many are made at once; and
+// it has at most 2 nnz numbers.
 class Follower {
  public:
-  Follower(std::int64_t rows, std::int64_t columns, double nonzeros)
-      : dear_(0.25 * std::min(std::pow(static_cast<double>(std::min(rows, columns)), 3) /
-                                  static_cast<double>(std::max<std::int64_t>(1, rows)),
-                              2 * nonzeros)) {}
+  Follower(double rows, double columns, double nonzeros) {
+    const double m = std::min(rows, columns);
+    enough_ = 0.25 * std::min(m * m * (m / std::max(1.0, rows) + 1.0 / 16), 2 * nonzeros);
+  }
 
   bool follows() const { return follows_; }
   // A lam that is good enough as it is still lies on the way to the next.
@@ -25,7 +27,7 @@ class Follower {
   // Whether it is time, with a Gram matrix `gram_size` times as large as A.
   bool ready(double gram_size) {
     if (gram_size > 2) return false;
-    follows_ = follows_ || static_cast<double>(updates_) >= dear_;
+    follows_ = follows_ || static_cast<double>(updates_) >= enough_;
     return follows_;
   }
 
@@ -42,8 +44,8 @@ class Follower {
   }
 
  private:
-  double dear_;               // so many updates are enough
-  std::int64_t updates_ = 0;  // of descent, on the path so far
+  double enough_;             // updates of descent
+  std::int64_t updates_ = 0;  // on the path so far
   double minimal_at_ = 0;     // the lam that x is the minimum of, nearly
   bool follows_ = false;
 };

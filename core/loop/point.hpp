@@ -132,7 +132,6 @@ class Point {
                        packed.coordinates[at(k)] = make_coordinate(
                            columns, k, h, total_h, features_.intercept(), features_.fixed_mean(j),
                            features_.inv_scale(j), features_.penalty(j));
-                       if (features_.norm2(j) == 0) packed.coordinates[at(k)].beta = 0;
                      }
                    });
     }
@@ -315,9 +314,14 @@ class Point {
     predict(steps);
     if (!features_.intercept()) return;
     constant_ += minimise_intercept(threads_, samples_, z_);
-    if (std::abs(before) <= 2 * std::abs(constant_)) return;
+    if (std::abs(before) <= 2 * (std::abs(constant_) + largest(z_))) return;
     predict(steps);  // again, without the rounding of a constant that has become so much smaller
     constant_ += minimise_intercept(threads_, samples_, z_);
+  }
+  static double largest(std::span<const double> v) {
+    double most = 0;
+    for (double one : v) most = std::max(most, std::abs(one));
+    return most;
   }
   void predict(std::span<const double> steps) {
     for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });

@@ -57,6 +57,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     gained += epoch.decrease;
     effort.epochs += epochs;
     effort.updates += epoch.updates;
+    effort.besides += epoch.besides;
     effort.work += epoch_work * static_cast<double>(epochs);
     if (engine.uses_rho()) guard.learn(1, 0.05);
     watch.poll();

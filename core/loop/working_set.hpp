@@ -56,7 +56,7 @@ class WorkingSet {
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              std::exchange(last, lams[k]));
       fits.push_back(finish(descend(callback)));
-      follow_.descended(fits.back().n_updates);
+      follow_.descended(effort_.updates + effort_.besides);
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -87,7 +87,8 @@ class WorkingSet {
         point_(A, samples, features_, options.threads, watch),
         engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
                               features_.shared())),
-        follow_(A.rows(), features_.count(), A.nonzeros()) {
+        follow_(static_cast<double>(A.rows()), static_cast<double>(features_.count()),
+                A.nonzeros()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
     member_.resize(static_cast<std::size_t>(features_.count()));
@@ -204,7 +205,7 @@ class WorkingSet {
 
   // Another fit: what the last one spent and told is not its own.
   void begin() {
-    effort_.epochs = effort_.updates = 0;
+    effort_.epochs = effort_.updates = effort_.besides = 0;
     work_before_ = effort_.work;
     row_ = {};
     trace_.clear();
@@ -300,6 +301,7 @@ class WorkingSet {
   // not plainly at zero, and those that might violate. The only pass over A; the first was made
   // while the columns' norms were taken.
   void scan() {
+    reawaken();
     std::vector<double> u = point_.dual_candidate();
     if (std::exchange(scanned_, false))
       scan_.replace(std::move(u));
@@ -410,6 +412,25 @@ class WorkingSet {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
   }
 
+  // Columns of W that screening has dropped are packed still, and a shot that is not exact may have
+  // moved them: then they have a say again.
+  void reawaken() {
+    std::vector<Column> back;
+    const auto look = [&](Column j) {
+      if (in_working_set(j) && !std::ranges::binary_search(active_, j)) back.push_back(j);
+    };
+    if (plain()) {  // what is not in the support is where it was decided to be
+      for (Column j : point_.support()) look(j);
+    } else if (screened_ > 0) {
+      for (Column j = 0; j < features_.count(); ++j) look(j);
+    }
+    if (back.empty()) return;
+    screened_ -= static_cast<std::int64_t>(back.size());
+    const auto middle = static_cast<std::ptrdiff_t>(active_.size());
+    active_.insert(active_.end(), back.begin(), back.end());
+    std::inplace_merge(active_.begin(), active_.begin() + middle, active_.end());
+  }
+
   // Drops the columns whose optimal weight is known and already there.
   void screen() {
     if (!options_.working_set || !std::isfinite(L::beta) || !by_gap()) return;
@@ -436,7 +457,7 @@ class WorkingSet {
   void select() {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
-    auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : near();
+    auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : known();
     Choice choice =
         choose_columns(std::move(candidates), static_cast<std::size_t>(working_set_size()),
                        point_.rows(), expectation < 1);
@@ -462,22 +483,20 @@ class WorkingSet {
                              });
   }
   // What the scan has looked at, as it might have violated.
-  std::vector<Candidate> near() const {
+  std::vector<Candidate> known() const {
     return gather<Candidate>(
         options_.threads, scan_.known_count(),
         [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Candidate>& out) {
           const auto [j, gradient] = c(static_cast<std::size_t>(p));
           if (plain && !point_.moved(j) && too_far(std::abs(gradient), *plain)) return;
-          consider(j, gradient, 1.0, out);
+          if (std::ranges::binary_search(active_, j)) consider(j, gradient, 1.0, out);
         });
   }
   void consider(Column j, double gradient, double expectation, std::vector<Candidate>& out) const {
     if (in_working_set(j)) return;
     const double urge =
         urgency(features_.penalty(j), point_.x(j), gradient, features_.norm2(j), expectation);
-    const bool wants = urge >= 0;  // then it was not screened
-    if (wants || (urge > -infinity && std::ranges::binary_search(active_, j)))
-      out.push_back({urge, j});
+    if (urge > -infinity) out.push_back({urge, j});
   }
 
   bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
@@ -573,11 +592,12 @@ class WorkingSet {
   template <Columns K>
   bool follow(Packed<K>& packed) {
     if constexpr (L::quadratic) {
-      const bool unbounded = std::ranges::all_of(packed.which, [&](Column j) {
+      const auto bounded = [&](Column j) {
         const Penalty p = features_.penalty(j);
-        return p.lo == -infinity && p.hi == infinity;
-      });
-      if (options_.engine != Engine::automatic || !unbounded || !follow_.ready(gram_size()) ||
+        return p.lo != -infinity || p.hi != infinity;
+      };
+      if (options_.engine != Engine::automatic || std::ranges::any_of(packed.which, bounded) ||
+          !follow_.ready(gram_size()) ||
           !follow_(point_.newton_model(packed), packed, features_.spec().lam, options_.threads,
                    watch_))
         return false;

@@ -40,6 +40,12 @@ struct NotFinite {
 // F at x = 0 is not finite: targets, offsets or weights are too large to square.
 struct Overflow {};
 
+// How far, in parts of it, a mean over so many rows may be off: a column that differs from its mean
+// by no more is constant.
+inline double rounding_of_mean(std::int64_t rows) {
+  return static_cast<double>(rows + 4) * 1.2e-16;
+}
+
 // The coordinate of one column for curvature h: moments about the mean, without cancellation.
 // `fixed_mean` is used unless an intercept makes the h-weighted mean the right one.
 template <Columns C>
@@ -53,20 +59,22 @@ Coordinate make_coordinate(const C& A, std::int64_t k, const double* h, double t
   c.slope = intercept ? 0.0 : sum - c.mean * total_h;
   double about_mean = squares - c.mean * (2 * sum - c.mean * total_h);
   const bool cancels = c.mean != 0 && about_mean < 1e-4 * squares;
-  const bool extreme = inv_scale > 1e100 || inv_scale < 1e-100;
+  const bool extreme = inv_scale > 0x1p100 || inv_scale < 0x1p-100;
   if (!cancels && !extreme) {
     c.beta = about_mean * inv_scale * inv_scale;
     return c;
   }
   double seen = 0, beta = 0;
+  std::int64_t entries = 0;
   A.visit(k, {0, A.rows()}, [&](Row i, double a) {
     const double weight = h ? h[i] : 1.0, e = (a - c.mean) * inv_scale;
+    ++entries;
     seen += weight;
     beta += weight * e * e;
   });
-  const double rest = c.mean * inv_scale;
-  c.beta = beta + std::max(0.0, total_h - seen) * rest * rest;
-  const double rounding = static_cast<double>(A.rows()) * 1e-16;
+  const double absent = entries < A.rows() ? std::max(0.0, total_h - seen) : 0.0;
+  const double rest = c.mean * inv_scale, rounding = rounding_of_mean(A.rows());
+  c.beta = beta + absent * rest * rest;
   if (cancels && c.beta <= rounding * rounding * squares * inv_scale * inv_scale) c.beta = 0;
   return c;
 }
@@ -221,9 +229,9 @@ class Features {
     int exponent = 0;
     std::frexp(largest, &exponent);
     // No further than to where squares are safe: the penalties are scaled the other way.
-    const int excess = exponent > 300 ? exponent - 200 : exponent < -300 ? exponent + 200 : 0;
+    const int excess = exponent > 300 ? exponent - 60 : exponent < -300 ? exponent + 60 : 0;
     const double scale = std::ldexp(1.0, -excess);
-    double seen = 0, sum = 0, size = 0, lowest = infinity, highest = -infinity;
+    double seen = 0, sum = 0, size = 0;
     std::int64_t entries = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {
       const double w = samples.weight(i), e = (a - mean) * scale;
@@ -231,15 +239,11 @@ class Features {
       seen += w;
       sum += w * e * e;
       size += w * a * scale * a * scale;
-      if (w > 0) lowest = std::min(lowest, a), highest = std::max(highest, a);
     });
-    sum += std::max(0.0, total_w_ - seen) * mean * scale * mean * scale;
-    const double rounding = static_cast<double>(A.rows()) * 1e-16;
+    const double absent = entries < A.rows() ? std::max(0.0, total_w_ - seen) : 0.0;
+    sum += absent * mean * scale * mean * scale;
+    const double rounding = rounding_of_mean(A.rows());
     if (mean != 0 && sum <= rounding * rounding * size) sum = 0;
-    if (mean != 0 && entries == A.rows() && lowest == highest) {  // whatever rounding made of it
-      sum = 0;
-      mean_[at(j)] = lowest;
-    }
     if (scale != 1.0) scale_by(static_cast<std::size_t>(j), scale);
     return sum;
   }

@@ -278,3 +278,8 @@ def test_curves_without_a_look_or_at_the_optimum_break_no_verdict():
     assert claims.parallel_sgd(Results(at_once)).held is True
     blind = [curve("SGD", 0.1), curve("SGD", None, marks=(), how={"decay": True})]
     assert claims.constant_rates(Results(blind)).held is None
+
+
+def test_what_holds_on_most_categories_is_not_known_from_one():
+    won = Results([race("Shotgun (P = 8)", 1.0), race("L1_LS", 9.0)])
+    assert claims.faster_on_most(won).held is None
