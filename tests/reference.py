@@ -289,7 +289,7 @@ class Barrier:
         return np.maximum(v - self.F.lo, least), np.maximum(self.F.hi - v, least)
 
     def derivatives(self, v: Vector) -> tuple[Vector, Vector]:
-        g, H = self.F.derivatives(v, flat=1e-3)
+        g, H = self.F.derivatives(v, flat=1e-6)
         m = self.kinks()
         r = np.hypot(v, m)
         size, t = np.where(m > 0, r, 1), np.where(m > 0, m + r, 1)

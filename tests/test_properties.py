@@ -286,6 +286,10 @@ def assert_true_status(fit: Any) -> None:
 def test_the_reference_proves_its_own_answer(p: Problem) -> None:
     """To 1e-12 of F0; where that is nothing, as of counts of zero, to what rounds F at zero."""
     reference = p.reference()
+    held = np.isfinite(reference.lo) & np.isfinite(reference.hi)
+    free = (reference.lam == 0) & (reference.l2 == 0) & ~held
+    if p.options["loss"] in ("logistic", "poisson") and free[: p.A.shape[1]].any():
+        return  # there need not be a minimum
     at_zero = reference.value(np.clip(0 * reference.l2, reference.lo, reference.hi))
     least = 1e-12 * reference.value(reference.null()) + 2.0**-60 * at_zero
     assert reference.error(reference.solve()) <= least
