@@ -792,6 +792,15 @@ def test_columns_whose_squares_near_the_ends_of_the_range_are_fitted(
     np.testing.assert_allclose(fit.x * size, same.x, rtol=1e-2)
 
 
+def test_a_large_column_with_large_weights_is_standardised_like_any_other() -> None:
+    A, y = np.array([[1.25730221], [-1.32104863]]), np.array([1.0, -1.0])
+    options = {"standardize": True, "weights": np.full(2, 1e150)}
+    usual = shotgun.solve(A, y, 1e149, "logistic", **options)
+    large = shotgun.solve(1e149 * A, y, 1e149, "logistic", **options)
+    np.testing.assert_allclose(1e149 * large.x, usual.x, rtol=1e-5)
+    assert usual.x[0] != 0
+
+
 def test_a_tiny_column_with_a_bound_and_a_large_l2_is_solved() -> None:
     A, y = np.array([[1.25730221e-151], [-1.32104863e-151]]), np.array([1.304e-150, 9.47e-151])
     fit = shotgun.solve(A, y, 0.0, l2=1e24, bounds=(0.5, 1.0))

@@ -234,14 +234,14 @@ class Features {
     double seen = 0, sum = 0, size = 0;
     std::int64_t entries = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {
-      const double w = samples.weight(i), e = (a - mean) * scale;
+      const double w = samples.weight(i), e = (a - mean) * scale, scaled = a * scale;
       ++entries;
       seen += w;
       sum += w * e * e;
-      size += w * a * scale * a * scale;
+      size += w * scaled * scaled;
     });
     const double absent = entries < A.rows() ? std::max(0.0, total_w_ - seen) : 0.0;
-    sum += absent * mean * scale * mean * scale;
+    sum += absent * (mean * scale) * (mean * scale);
     const double rounding = rounding_of_mean(A.rows());
     if (mean != 0 && sum <= rounding * rounding * size) sum = 0;
     if (scale != 1.0) scale_by(static_cast<std::size_t>(j), scale);
