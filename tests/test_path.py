@@ -64,6 +64,13 @@ def test_l2_may_change_along_the_path_and_lam_may_reach_zero(
         assert np.allclose(fit.x, alone.x, atol=1e-4)
 
 
+def test_a_changing_l2_takes_few_rounds_at_every_lam() -> None:
+    data = make_data(50, 20)
+    lams = np.geomspace(0.5, 5e-4, 100) * shotgun.lambda_max(data.A, data.y)
+    path = shotgun.path(data.A, data.y, lams, l2=lams, tol=1e-10)
+    assert max(fit.n_rounds for fit in path) <= 5
+
+
 def test_a_path_may_end_without_any_penalty() -> None:
     data = make_data(60, 20)
     unpenalised = shotgun.path(data.A, data.y, [5.0, 0.0], tol=1e-12)[1]

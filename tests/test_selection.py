@@ -38,6 +38,35 @@ def test_a_scorer_of_the_users_own_sees_all_features(sparse: str | None, known: 
         assert score == pytest.approx(-np.mean((wrong * data.A[test, D - 1]) ** 2))
 
 
+def test_scores_are_taken_in_the_order_of_the_folds_by_the_thread_that_fits() -> None:
+    data = make_data(N, D)
+    seen: list[tuple[int, float]] = []
+
+    def scorer(model: Any, X: Any, y: Any) -> float:
+        seen.append((threading.get_ident(), y[0]))
+        return 0.0
+
+    LassoCV(cv=KFold(6), alphas=[0.5, 0.1], scoring=scorer, n_jobs=3).fit(data.A, data.y)
+    firsts = [data.y[test[0]] for _, test in KFold(6).split(data.A)]
+    assert seen == [(threading.get_ident(), y) for y in firsts for _ in range(2)]
+
+
+def test_a_scorer_that_fails_ends_the_fit() -> None:
+    data = make_data(N, D)
+    rows: list[int] = []
+
+    def scorer(model: Any, X: Any, y: Any) -> float:
+        raise RuntimeError("of the scorer")
+
+    def callback(row: dict[str, Any]) -> None:
+        rows.append(row["fold"])
+        time.sleep(0.002)
+
+    with pytest.raises(RuntimeError, match="of the scorer"):
+        LassoCV(cv=8, alphas=50, n_jobs=2, callback=callback, scoring=scorer).fit(data.A, data.y)
+    assert not {5, 6, 7} & set(rows)
+
+
 def test_when_a_fold_fails_no_other_goes_on() -> None:
     data = make_data(N, D)
     rows: list[int] = []

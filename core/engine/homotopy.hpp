@@ -46,6 +46,13 @@ class Homotopy {
     return true;
   }
 
+  // The inverse is that of the penalties of when its columns joined. With another l2 it still leads
+  // towards the minimum, but not all the way.
+  void renew() {
+    inverse_ = {};
+    for (Weight& w : weight_) w.slot = nobody;
+  }
+
  private:
   static constexpr std::int64_t nobody = -1;
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }

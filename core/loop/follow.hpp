@@ -36,6 +36,9 @@ class Follower {
   bool operator()(const Quadratic<K>& model, Packed<K>& packed, double lam, int threads,
                   Watch& watch) {
     const double ratio = std::max(1.0, minimal_at_ / lam);
+    // A few rounds find the columns that were missing; more are due to an l2 that has changed.
+    rounds_ = minimal_at_ == lam ? rounds_ + 1 : 1;
+    if (rounds_ > 3) packed.homotopy.renew();
     if (packed.homotopy(model, packed.x, ratio, threads, watch)) return true;
     packed.homotopy = {};
     follows_ = false;
@@ -47,6 +50,7 @@ class Follower {
   double enough_;             // updates of descent
   std::int64_t updates_ = 0;  // on the path so far
   double minimal_at_ = 0;     // the lam that x is the minimum of, nearly
+  int rounds_ = 0;            // for this lam
   bool follows_ = false;
 };
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, ClassVar
@@ -233,9 +233,9 @@ class CrossValidated(SparseLinearModel):
         all_features = not isinstance(self._scorer(), _BaseScorer | None)
         stop = Event()
 
-        def run(job: int) -> Run:
+        def fit(job: int) -> Along:
             k, f = divmod(job, len(folds))
-            train, test = folds[f]
+            train = folds[f][0]
             task, tell = progress.fold(job)
 
             def told(row: Row) -> bool:
@@ -251,13 +251,17 @@ class CrossValidated(SparseLinearModel):
                 deadline=left(end),
                 callback=tell if workers == 1 else told,
             )
-            held = HeldOut.of(data, fits, test, all_features)
-            scores = self._score(models[k], held, rows_of(for_scorer, test, len(data.y)))
             progress.end(task)
-            return Run(fits, scores)
+            return fits
+
+        def score(job: int, fits: Along) -> Run:
+            k, f = divmod(job, len(folds))
+            test = folds[f][1]
+            held = HeldOut.of(data, fits, test, all_features)
+            return Run(fits, self._score(models[k], held, rows_of(for_scorer, test, len(data.y))))
 
         with one_blas_thread():
-            runs = side_by_side(run, len(models) * len(folds), workers, stop)
+            runs = side_by_side(fit, score, len(models) * len(folds), workers, stop)
         return [runs[k : k + len(folds)] for k in range(0, len(runs), len(folds))]
 
     def _score(self, model: SparseLinearModel, held: HeldOut, for_scorer: dict[str, Any]) -> Array:
@@ -329,17 +333,26 @@ class CrossValidated(SparseLinearModel):
         return router
 
 
-def side_by_side(run: Callable[[int], Run], count: int, workers: int, stop: Event) -> list[Run]:
-    """As many at once as there are workers. If one fails, no other goes on for long after that."""
+def side_by_side(
+    fit: Callable[[int], Along],
+    score: Callable[[int, Along], Run],
+    count: int,
+    workers: int,
+    stop: Event,
+) -> list[Run]:
+    """As many fits at once as there are workers. If one fails, no other goes on for long after.
+
+    Scores are taken here, one after the other in the order of the folds: a scorer is the user's.
+    """
     if workers == 1:
-        return [run(job) for job in range(count)]
+        return [score(job, fit(job)) for job in range(count)]
     config = get_config()  # of this thread
     failures: list[BaseException] = []
 
-    def configured(job: int) -> Run:
+    def configured(job: int) -> Along:
         try:
             with config_context(**config):
-                return run(job)
+                return fit(job)
         except BaseException as failure:
             failures.append(failure)
             stop.set()  # here: this very thread may take the next job before anybody else knows
@@ -348,10 +361,13 @@ def side_by_side(run: Callable[[int], Run], count: int, workers: int, stop: Even
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(configured, job) for job in range(count)]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            if failures:
-                raise failures[0]
-            return [future.result() for future in futures]
+            runs = []
+            for job, future in enumerate(futures):
+                fits = future.result()
+                if failures:  # this fit may have stopped for it
+                    raise failures[0]
+                runs.append(score(job, fits))
+            return runs
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
