@@ -373,13 +373,18 @@ class Barrier:
 
 
 def _solve(H: Vector, b: Vector) -> Vector:
-    """Nearly H^-1 b, after H's diagonal is made one."""
+    """Nearly H^-1 b, after H's diagonal is made one: by elimination in extended precision."""
     size = np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1))
-    scaled = (H / size / size[:, None]).astype(float) + 1e-14 * np.eye(len(b))
     largest = np.abs(b / size).max(initial=0)
     if not largest > 0:
         return 0 * b
-    return np.linalg.solve(scaled, (b / size / largest).astype(float)) * largest / size
+    rows = np.column_stack([H / size / size[:, None], b / size / largest])
+    rows[np.diag_indices(len(b))] += 1e-17
+    for k in range(len(b)):  # H is positive definite: no pivots
+        rows[k] /= rows[k, k]
+        others = np.arange(len(b)) != k
+        rows[others] -= np.outer(rows[others, k], rows[k])
+    return rows[:, -1] * largest / size
 
 
 def assert_optimal(fit: Any, reference: Reference, tol: float) -> None:

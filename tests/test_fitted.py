@@ -64,6 +64,6 @@ def test_it_is_told_as_an_estimator_is():
 
 
 def test_scikit_learn_is_not_loaded():
-    code = "import sys, shotgun.tasks; print('sklearn' in sys.modules, 'pandas' in sys.modules)"
+    code = "import sys, shotgun.verbs.fit; print('sklearn' in sys.modules, 'pandas' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "False False\n"

@@ -27,7 +27,7 @@ HANGS = 120  # seconds: far more than any of this takes, on any machine
 CHILDREN = """
 import json, os, random, signal, sys, time, warnings
 import numpy as np
-import shotgun, shotgun.cli, shotgun.tasks, shotgun.model
+import shotgun, shotgun.cli, shotgun.verbs.fit, shotgun.model
 from shotgun.linear_cv import LassoCV
 from shotgun.logistic import LogisticRegression
 

@@ -26,7 +26,7 @@ import shotgun
 from shotgun import compressed, disk, shards
 from shotgun.cli import visible
 from shotgun.io import Data, read, write
-from shotgun.tasks import line
+from shotgun.verbs.predict import line
 
 SOURCES = sorted(Path(shotgun.__file__).parent.rglob("*.py"))
 

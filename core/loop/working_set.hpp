@@ -262,14 +262,7 @@ class WorkingSet {
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
       scanned_ = false;
-      Effort effort;
-      Packed<C> null = point_.borrow(unpenalised);
-      const std::vector<double> before = null.x;
-      const double constant = point_.constant(), objective = point_.objective();
-      shoot_packed(point_, null, Engine::newton, options_, {objective, 1e-13 * objective, 1000},
-                   effort, watch_);
-      effort_.work += effort.work;
-      point_.settle(null, before, constant, objective);
+      minimise_over(unpenalised);
     }
     null_objective_ = point_.objective();
     if (!std::isfinite(null_objective_)) throw Overflow{};
@@ -278,6 +271,21 @@ class WorkingSet {
     if (x0.empty()) return;
     start_from(x0);
     if (!std::isfinite(point_.objective())) start({});
+  }
+  // Exactly: each time to a small part of an F that was larger, until it is no smaller.
+  void minimise_over(const std::vector<Column>& few) {
+    double objective;
+    do {
+      objective = point_.objective();
+      Effort effort;
+      Packed<C> packed = point_.borrow(few);
+      const std::vector<double> before = packed.x;
+      const double constant = point_.constant();
+      shoot_packed(point_, packed, Engine::newton, options_, {objective, 1e-13 * objective, 1000},
+                   effort, watch_);
+      effort_.work += effort.work;
+      point_.settle(packed, before, constant, objective);
+    } while (point_.objective() < (1 - 1e-8) * objective && !watch_.stopped());
   }
   void start_from(std::span<const double> x0) {
     scanned_ = false;

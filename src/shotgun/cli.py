@@ -1,4 +1,4 @@
-"""The command line: its verbs and their options. What they do is in tasks.py."""
+"""The command line: its verbs and their options. What they do is in verbs/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Annotated, Any
 
 try:
@@ -28,6 +27,7 @@ from shotgun.options import (
     Folder,
     Folds,
     Format,
+    Given,
     Hours,
     Imputed,
     Json,
@@ -84,7 +84,7 @@ app = typer.Typer(
 
 
 def verb(declared: Callable[..., None]) -> Callable[..., None]:
-    """A command, by its options and its help; tasks.py has a function of its name.
+    """A command, by its options and its help; verbs/ has a file of its name.
 
     That is imported when it is needed: help is quick. Its answer is the exit code.
     """
@@ -93,8 +93,8 @@ def verb(declared: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(declared)
     def run(**given: Any) -> None:
         with one_line_errors():
-            task = getattr(importlib.import_module("shotgun.tasks"), declared.__name__)
-            raise typer.Exit(task(SimpleNamespace(**given)))
+            does = importlib.import_module(f"shotgun.verbs.{declared.__name__}")
+            raise typer.Exit(does.run(Given(**given)))
 
     return declared
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 from enum import StrEnum
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
+
+Given = SimpleNamespace  # the options of a call, by their names
 
 
 class Loss(StrEnum):

@@ -19,7 +19,6 @@ from datetime import datetime
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +32,8 @@ from shotgun.tensors import Record
 if TYPE_CHECKING:
     from shotgun import Path as Fits
     from shotgun.io import Data
+    from shotgun.options import Given
 
-Given = SimpleNamespace
 Columns = Mapping[str, Sequence[Any]]
 Figures = Mapping[str, Any]
 

@@ -1,0 +1,83 @@
+"""Models, tables, pictures and pages: what was asked for, on standard output or in files."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import shotgun
+from shotgun import tensors
+from shotgun.cli import visible
+from shotgun.inspection import aligned
+from shotgun.io import Data
+from shotgun.model import describe
+from shotgun.options import Given
+from shotgun.tensors import Record
+
+Figures = dict[str, Callable[[], Any]]
+
+CONVERGED, NOT_CONVERGED = 0, 3
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_outputs(given: Given) -> None:
+    """Whether what is asked for can be written: before the work, not after it."""
+    if given.plot is not None and not given.plot.lower().endswith(PICTURES):
+        raise ValueError(f"--plot {given.plot}: give a name that ends in {', '.join(PICTURES)}")
+    for name in (given.output, given.plot, given.report):
+        folder = os.path.dirname(name or "")
+        if folder and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+
+
+def piped(given: Given) -> bool:
+    """Whether the standard output is for a file."""
+    return "-" in (given.output, given.report)
+
+
+def show(given: Given, draw: Figures, tell_all: Callable[[Record], str]) -> None:
+    """What --plot asks for: the first picture; and --report: a page with all of them."""
+    if given.plot is None and given.report is None:
+        return
+    if given.plot is not None and not draw:
+        raise ValueError("--plot: there is nothing to draw")
+    made = {title: make() for title, make in list(draw.items())[: None if given.report else 1]}
+    if given.plot is not None:
+        next(iter(made.values())).savefig(given.plot, dpi=150)
+    if given.report is not None:
+        tensors.write(given.report, tell_all(made).encode(errors="replace"))
+
+
+def tell(text: str) -> None:
+    """On standard output."""
+    print(visible(text), flush=True)
+
+
+def tell_model(model: Any, given: Given, **more: Any) -> int:
+    """Write and print a model; the exit code says whether it converged."""
+    if given.output is not None:
+        model.save(given.output)
+    if not piped(given):
+        tell(json.dumps(describe(model) | more) if given.json else model.summary())
+    converged = (np.atleast_1d(model.status_) == "converged").all()
+    return CONVERGED if converged else NOT_CONVERGED
+
+
+def table(columns: dict[str, list[Any]]) -> str:
+    """Columns under their names."""
+    cells = [
+        [name, *(f"{v:.6g}" if isinstance(v, float) else str(v) for v in values)]
+        for name, values in columns.items()
+    ]
+    return "\n".join(aligned(list(zip(*cells, strict=True))))
+
+
+def second_fit(model: Any, A: Any, data: Data) -> Any:
+    """A figure of how an estimator converges when it is fitted again."""
+    rows = {"sample_weight": data.weights, "offset": data.offset}
+    return shotgun.ConvergenceDisplay.from_estimator(model, A, data.y, **rows).figure_
