@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shotgun.study import claims
-from shotgun.study.claims import CLAIMS, verdicts
+from shotgun.study.claims import CLAIMS, lasso, logistic, speedup, theory, verdicts
 from shotgun.study.runs import DONE, OVER, Job, Result, Results
 
 
@@ -45,55 +44,55 @@ CAMERA = {"problem": "china32_01"}
 EACH = [{"problem": p} for p in ("bigrams_100k", "china32_01", "signs_2048", "sparco007_sgnspike")]
 STAR = 158
 CASES = {
-    claims.printed_rho: (
+    theory.printed_rho: (
         [facts("ball64_singlepixcam", rho=2047.816), facts("mug32_singlepixcam", rho=6.49669)],
         [facts("ball64_singlepixcam", rho=2047.816), facts("mug32_singlepixcam", rho=6.51)],
     ),
-    claims.linear_up_to_star: (
+    theory.linear_up_to_star: (
         [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(800, 8)],
         [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(4000, 8)],
     ),
-    claims.diverges_beyond: (
+    theory.diverges_beyond: (
         [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(None, 400)],
         [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(40, 900)],
     ),
-    claims.step_of_one_over_p: (
+    theory.step_of_one_over_p: (
         [simulated(800, 8), simulated(6000, 8, step=0.125)],
         [simulated(800, 8), simulated(900, 8, step=0.125)],
     ),
-    claims.rho_is_cheap: (
+    theory.rho_is_cheap: (
         [facts("bigrams_100k", rho_seconds=0.01), race("Shooting", 1.0)],
         [facts("bigrams_100k", rho_seconds=0.5), race("Shooting", 1.0)],
     ),
-    claims.warm_starts: (
+    lasso.warm_starts: (
         [race("Shooting", 1.0), race("Shooting", 3.0, how={"factor": 0.0})],
         [race("Shooting", 1.0), race("Shooting", 0.9, how={"factor": 0.0})],
     ),
-    claims.plain_leads: (
+    lasso.plain_leads: (
         [race("Shotgun (P = 8)", 1.0), race("L1_LS", 9.0), race("SpaRSA", None)],
         [race("Shotgun (P = 8)", 1.0), race("L1_LS", 0.5), race("SpaRSA", None)],
     ),
-    claims.shipped_leads: (
+    lasso.shipped_leads: (
         [race("Shotgun", 1.0), race("L1_LS", 9.0)],
         [race("Shotgun", None), race("L1_LS", 9.0)],
     ),
-    claims.faster_on_most: (
+    lasso.faster_on_most: (
         [race(*run, **of) for of in EACH for run in (("Shotgun (P = 8)", 1.0), ("L1_LS", 9.0))],
         [race(*run, **of) for of in EACH for run in (("Shotgun (P = 8)", 1.0), ("L1_LS", 0.9))],
     ),
-    claims.most_fail: (
+    lasso.most_fail: (
         [race("L1_LS", None), race("SpaRSA", 1.0), race("FPC_AS", None)],
         [race("L1_LS", 1.0), race("SpaRSA", 1.0), race("FPC_AS", None)],
     ),
-    claims.largest: (
+    lasso.largest: (
         [race(s, t, "bigrams_5.8m") for s, t in (("Shooting", 490), ("Shotgun (P = 8)", 190))],
         [race(s, t, "bigrams_5.8m") for s, t in (("Shooting", 200), ("Shotgun (P = 8)", 190))],
     ),
-    claims.camera_converges: (
+    lasso.camera_converges: (
         [facts("china32_01", ideal_p=3), race("Shotgun (P = 8)", 1.0, **CAMERA)],
         [facts("china32_01", ideal_p=3), race("Shotgun (P = 8)", None, **CAMERA)],
     ),
-    claims.camera_slower: (
+    lasso.camera_slower: (
         [
             facts("china32_01", ideal_p=3),
             race("Shotgun (P = 8)", 2.0, **CAMERA),
@@ -105,11 +104,11 @@ CASES = {
             race("Shooting", 1.0, **CAMERA),
         ],
     ),
-    claims.robust: (
+    lasso.robust: (
         [race("L1_LS", 1.0), race("SpaRSA", None)],
         [race("L1_LS", None), race("SpaRSA", 1.0)],
     ),
-    claims.cdn_beats_fixed: (
+    logistic.cdn_beats_fixed: (
         [
             simulated(9000, 1, "news_small", runs=1, epochs=100.0),
             result(
@@ -123,15 +122,15 @@ CASES = {
             ),
         ],
     ),
-    claims.constant_rates: (
+    logistic.constant_rates: (
         [curve("SGD", 1e-2), curve("SGD", 1e-1, how={"decay": True})],
         [curve("SGD", 1e-1), curve("SGD", 1e-2, how={"decay": True})],
     ),
-    claims.parallel_sgd: (
+    logistic.parallel_sgd: (
         [curve("SGD", 1e-2), curve("Parallel SGD", 1.2e-2)],
         [curve("SGD", 1e-2), curve("Parallel SGD", 1e-1)],
     ),
-    claims.smidas: (
+    logistic.smidas: (
         [
             result("updates", {"seconds_per_update": 1e-6}, solver="SGD"),
             result("updates", {"seconds_per_update": 1.2e-5}, solver="SMIDAS"),
@@ -141,11 +140,11 @@ CASES = {
             result("updates", {"seconds_per_update": 2e-6}, solver="SMIDAS"),
         ],
     ),
-    claims.wide_regime: (
+    logistic.wide_regime: (
         [curve("SGD", 1e-2), curve("Shotgun CDN", 1e-6)],
         [curve("SGD", 1e-2), curve("Shotgun CDN", 8e-3)],
     ),
-    claims.tall_regime: (
+    logistic.tall_regime: (
         [
             curve("SGD", 1e-2, ((0.1, 1.2), (9.0, 1.1)), "zeta_small"),
             curve("Shotgun CDN", 1e-6, ((0.1, 3.0), (9.0, 1.0)), "zeta_small"),
@@ -155,7 +154,7 @@ CASES = {
             curve("Shotgun CDN", 1e-6, ((0.1, 1.0), (9.0, 1.0)), "zeta_small"),
         ],
     ),
-    claims.hybrid: (
+    logistic.hybrid: (
         [
             curve("SGD", 1e-2),
             curve("Shotgun CDN", 1e-6, ((0.1, 2.0), (1.0, 1.0))),
@@ -167,11 +166,11 @@ CASES = {
             curve("SGD + Shotgun", 1e-6, ((0.1, 2.0), (2.0, 1.0))),
         ],
     ),
-    claims.iterations_at_8: (
+    speedup.iterations_at_8: (
         [facts("signs_2048"), *speed("iterations", "P", {1: 1.0, 8: 7.9})],
         [facts("signs_2048"), *speed("iterations", "P", {1: 1.0, 8: 4.0})],
     ),
-    claims.time_is_less: (
+    speedup.time_is_less: (
         [
             facts("signs_2048"),
             *speed("iterations", "P", {1: 1.0, 2: 2.0}),
@@ -207,7 +206,7 @@ def test_without_results_nothing_is_said_to_hold():
 
 def test_runs_over_their_limit_count_as_not_there():
     over = result("race", {}, status=OVER, solver="LARS", problem="bigrams_100k", lam=0.5)
-    finding = claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), over]))
+    finding = lasso.plain_leads(Results([race("Shotgun (P = 8)", 1.0), over]))
     assert finding.held is True
 
 
@@ -215,22 +214,22 @@ def test_a_package_that_is_missing_is_no_defeat_of_its_solver():
     gone = result(
         "race", {}, status="not installed", solver="GLMNET", problem="bigrams_100k", lam=0.5
     )
-    assert claims.plain_leads(Results([race("Shotgun (P = 8)", 1.0), gone])).held is None
+    assert lasso.plain_leads(Results([race("Shotgun (P = 8)", 1.0), gone])).held is None
 
 
 def test_a_claim_that_did_not_hold_says_why():
-    lost = claims.plain_leads(
+    lost = lasso.plain_leads(
         Results([race("Shotgun (P = 8)", 3.0), race("Shooting", 1.0), race("L1_LS", 2.0)])
     )
     assert "behind L1_LS" in lost.reason
     assert "take 3.0 times Shooting's seconds" in lost.reason
-    slow = claims.rho_is_cheap(
+    slow = theory.rho_is_cheap(
         Results([facts("bigrams_100k", rho_seconds=0.5), race("Shooting", 1.0)])
     )
     assert "over in 1 s" in slow.reason
     assert (
         "L1_LS fails on bigrams_100k"
-        in claims.robust(Results([race("L1_LS", None), race("SpaRSA", 1.0)])).reason
+        in lasso.robust(Results([race("L1_LS", None), race("SpaRSA", 1.0)])).reason
     )
 
 
@@ -239,27 +238,27 @@ def test_the_time_speed_up_is_explained_by_variants_and_by_what_the_processor_co
     runs = [{"variant": v, "threads": 2, "seconds_per_update": s} for v, s in variants]
     each = {"cycles": 200.0, "instructions": 100.0}
     ran = [
-        *CASES[claims.time_is_less][0],
+        *CASES[speedup.time_is_less][0],
         result("memory", {"runs": runs}),
         result("counters", {"runs": [{"threads": 2, "per_update": each}], "why": ""}),
     ]
-    reason = claims.time_is_less(Results(ran)).reason
+    reason = speedup.time_is_less(Results(ran)).reason
     assert "no atomics 2.0" in reason
     assert "instructions per cycle: 0.50 with 2" in reason
 
 
 def test_to_diverge_below_the_ideal_is_not_linear():
     results = [facts("mug32_singlepixcam", ideal_p=STAR), simulated(6000, 1), simulated(None, 8)]
-    assert claims.linear_up_to_star(Results(results)).held is False
+    assert theory.linear_up_to_star(Results(results)).held is False
 
 
 def test_who_never_gets_there_is_the_slower_one():
     direct = {"how": {"factor": 0.0}}
     for path, plain, held in ((1.0, None, True), (None, 1.0, False), (None, None, None)):
         results = Results([race("Shooting", path), race("Shooting", plain, **direct)])
-        assert claims.warm_starts(results).held is held
+        assert lasso.warm_starts(results).held is held
     camera = [facts("china32_01", ideal_p=3), race("Shooting", 1.0, **CAMERA)]
-    found = claims.camera_slower(Results([*camera, race("Shotgun (P = 8)", None, **CAMERA)]))
+    found = lasso.camera_slower(Results([*camera, race("Shotgun (P = 8)", None, **CAMERA)]))
     assert found.held is True
 
 
@@ -270,16 +269,16 @@ def test_who_never_gets_there_is_the_slower_one():
 def test_limits_are_lower_bounds_on_the_largest_problem(shooting, shotgun, held):
     largest = {"problem": "bigrams_5.8m"}
     ran = [race("Shooting", shooting, **largest), race("Shotgun (P = 8)", shotgun, **largest)]
-    assert claims.largest(Results(ran)).held is held
+    assert lasso.largest(Results(ran)).held is held
 
 
 def test_curves_without_a_look_or_at_the_optimum_break_no_verdict():
     at_once = [curve("SGD", 0.0), curve("Parallel SGD", -1e-9)]
-    assert claims.parallel_sgd(Results(at_once)).held is True
+    assert logistic.parallel_sgd(Results(at_once)).held is True
     blind = [curve("SGD", 0.1), curve("SGD", None, marks=(), how={"decay": True})]
-    assert claims.constant_rates(Results(blind)).held is None
+    assert logistic.constant_rates(Results(blind)).held is None
 
 
 def test_what_holds_on_most_categories_is_not_known_from_one():
     won = Results([race("Shotgun (P = 8)", 1.0), race("L1_LS", 9.0)])
-    assert claims.faster_on_most(won).held is None
+    assert lasso.faster_on_most(won).held is None
