@@ -19,6 +19,7 @@ from scipy.linalg import eigh_tridiagonal
 
 import shotgun
 from shotgun import theory
+from shotgun.study.problems import find
 
 
 def camera(values: tuple[float, float], masks: int, pixels: int, seed: int = 0):
@@ -247,6 +248,15 @@ def homotopy() -> None:
                     taken.append(path.seconds)
             cells = "".join(f"{min(taken):11.2f}" for taken in seconds.values())
             print(f"{name}, gaps <= {tol:g} F0".ljust(20) + cells, flush=True)
+    print("one lam, gap <= 1e-8 F0 (descended for 120 s at most)")
+    for name in ("china32_01", "china64_01", "flower96_01"):
+        A, y = find(name).load()
+        fits = [
+            shotgun.solve(A, y, 0.5, engine=engine, tol=1e-8, n_threads=2, deadline=120)
+            for engine in ("newton", "auto")
+        ]
+        cells = "".join(f"{fit.seconds:11.2f}" for fit in fits)
+        print(name.ljust(20) + cells + f"   {fits[0].status}, {fits[1].status}", flush=True)
 
 
 PAGES = {

@@ -15,6 +15,7 @@ import shotgun
 from conftest import OPTIONS, D, Data, N, half_free, make_data, offset, weights
 from reference import Reference, assert_optimal
 from shotgun.solve import ENGINES
+from shotgun.study.problems import find
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
@@ -806,3 +807,13 @@ def test_a_tiny_column_with_a_bound_and_a_large_l2_is_solved() -> None:
     fit = shotgun.solve(A, y, 0.0, l2=1e24, bounds=(0.5, 1.0))
     assert fit.x[0] == 0.5
     assert fit.objective == pytest.approx(1.25e23)
+
+
+def test_where_descent_is_long_the_minimum_is_reached_exactly() -> None:
+    A, y = find("china32_01").load()  # masks of 0 and 1: nearly collinear
+    fits = [shotgun.solve(A, y, 0.5, tol=1e-8, engine=engine) for engine in ("auto", "newton")]
+    exact, descended = fits
+    assert {fit.status for fit in fits} == {"converged"}
+    assert exact.objective == pytest.approx(descended.objective, rel=1e-9)
+    assert 4 * exact.n_updates < descended.n_updates
+    assert exact.gap < 0.1 * exact.tolerance

@@ -5,12 +5,12 @@
 
 namespace shotgun {
 
-// On the low end of a path descent takes ever more updates. Once it has had a quarter of what
-// following costs, the path is followed by the homotopy, as far as the Gram matrix of the working
-// set is not much larger than A. There are about as many pieces as weights that can be in the
-// support, m = min(n, d), each of m^2 operations, and n make an update: m^3 / n. The Gram matrix
-// has m^2 / 2 products, each of which takes an eighth of an update, as many are made at once; and
-// it has at most 2 nnz numbers.
+// On the low end of a path, or where columns are nearly collinear, descent takes ever more updates.
+// Once it has had a quarter of what following costs, the way goes on by the homotopy, as far as the
+// Gram matrix of the working set is not much larger than A. There are about as many pieces as
+// weights that can be in the support, m = min(n, d), each of m^2 operations, and n make an update:
+// m^3 / n. The Gram matrix has m^2 / 2 products, each of which takes an eighth of an update, as
+// many are made at once; and it has at most 2 nnz numbers.
 class Follower {
  public:
   Follower(double rows, double columns, double nonzeros) {
@@ -24,11 +24,17 @@ class Follower {
   void descended(std::int64_t updates) { updates_ += updates; }
   void arrived(double lam) { minimal_at_ = lam; }
 
-  // Whether it is time, with a Gram matrix `gram_size` times as large as A.
-  bool ready(double gram_size) {
-    if (gram_size > 2) return false;
+  // Whether there is room for a Gram matrix that is so many times as large as A.
+  static bool fits(double gram_size) { return gram_size <= 2; }
+  // Whether it is time.
+  bool ready() {
     follows_ = follows_ || static_cast<double>(updates_) >= enough_;
     return follows_;
+  }
+  // For how many epochs of so many columns to descend until then.
+  std::int64_t patience(std::int64_t columns) const {
+    const double left = std::max(0.0, enough_ - static_cast<double>(updates_));
+    return static_cast<std::int64_t>(left / static_cast<double>(columns)) + 1;
   }
 
   // Moves the packed weights to the minimum for lam. False if that failed: descent is back in turn.
@@ -42,7 +48,7 @@ class Follower {
     if (packed.homotopy(model, packed.x, ratio, threads, watch)) return true;
     packed.homotopy = {};
     follows_ = false;
-    updates_ = 0;
+    enough_ = 4 * std::max(enough_, static_cast<double>(updates_));
     return false;
   }
 

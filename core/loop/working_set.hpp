@@ -56,7 +56,6 @@ class WorkingSet {
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              std::exchange(last, lams[k]));
       fits.push_back(finish(descend(callback)));
-      follow_.descended(effort_.updates + effort_.besides);
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
     }
@@ -566,19 +565,26 @@ class WorkingSet {
       const double ambition = better * std::pow(0.1, progress_.idle());
       const double enough = 0.5 * std::pow(0.1, progress_.idle()) * tol_ * null_objective_;
       const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
-      const std::int64_t most =
-          std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
-                                 options_.max_epochs - effort_.epochs);
       const std::vector<double> before = packed.x;
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      if (!follow(packed))
-        shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
+      if (!follow(packed)) descend_packed(packed, target);
       follow_.arrived(features_.spec().lam);
       shot_work_ = effort_.work - work;
       point_.settle(packed, before, constant, objective + rounding_);
     });
+  }
+
+  template <Columns K>
+  void descend_packed(Packed<K>& packed, double target) {
+    std::int64_t most =
+        std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
+                               options_.max_epochs - effort_.epochs);
+    if (may_follow(packed)) most = std::min(most, follow_.patience(working_set_size()));
+    const std::int64_t updates = effort_.updates + effort_.besides;
+    shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
+    follow_.descended(effort_.updates + effort_.besides - updates);
   }
 
   // Blocks of a working set that does not fit here, each by who has it, from the same Ax. Their
@@ -596,16 +602,20 @@ class WorkingSet {
     const auto size = static_cast<double>(working_set_size());
     return size * size / A_.nonzeros();
   }
-  // The path, exactly, where it is time for that; the homotopy knows no bounds.
+  // The homotopy knows no bounds.
+  template <Columns K>
+  bool may_follow(const Packed<K>& packed) {
+    return L::quadratic && options_.engine == Engine::automatic && follow_.fits(gram_size()) &&
+           std::ranges::none_of(packed.which, [&](Column j) {
+             const Penalty p = features_.penalty(j);
+             return p.lo != -infinity || p.hi != infinity;
+           });
+  }
+  // To the minimum, exactly, where it is time for that.
   template <Columns K>
   bool follow(Packed<K>& packed) {
     if constexpr (L::quadratic) {
-      const auto bounded = [&](Column j) {
-        const Penalty p = features_.penalty(j);
-        return p.lo != -infinity || p.hi != infinity;
-      };
-      if (options_.engine != Engine::automatic || std::ranges::any_of(packed.which, bounded) ||
-          !follow_.ready(gram_size()) ||
+      if (!may_follow(packed) || !follow_.ready() ||
           !follow_(point_.newton_model(packed), packed, features_.spec().lam, options_.threads,
                    watch_))
         return false;
