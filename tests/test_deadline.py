@@ -20,6 +20,7 @@ from shotgun.linear import Lasso
 from shotgun.linear_cv import LassoCV
 from shotgun.logistic import LogisticRegression
 from shotgun.solve import ENGINES
+from shotgun.study.problems import find
 
 DEADLINE = 1.0  # seconds: a tenth is far more than what ends a fit takes, on any machine
 
@@ -65,6 +66,12 @@ def test_a_wide_sparse_matrix_keeps_its_deadline() -> None:
     y = A[:, :50].sum(1) + np.random.default_rng(1).standard_normal(1000)
     how = {"tol": 0.0, "n_threads": 1, "deadline": DEADLINE}
     assert kept(lambda: shotgun.solve(A, y, 1e-9, **how)).status == "deadline"
+
+
+def test_the_exact_way_keeps_its_deadline() -> None:
+    A, y = find("china64_01").load()
+    how = {"tol": 1e-9, "n_threads": 2, "deadline": DEADLINE}
+    assert kept(lambda: shotgun.solve(A, y, 0.5, **how)).status in ("deadline", "converged")
 
 
 def test_a_path_keeps_its_deadline() -> None:

@@ -26,11 +26,11 @@ class Homotopy {
                   Watch& watch) {
     threads_ = threads;
     const std::vector<double> gradient = model.gradients(threads);
-    gather(model, x, gradient, ratio);
-    align();
+    gather(model, x, gradient, ratio, watch);
+    align(watch);
     std::vector<double> way;
     double t = 0;
-    for (std::size_t piece = 0; piece < 10 * here_.size() + 100; ++piece) {
+    for (std::size_t piece = 0; piece < 10 * here_.size() + 100 && !watch.stopped(); ++piece) {
       if (piece % 16 == 0) way = inverse_.times(pull_, threads_);  // afresh, now and then
       spread(way);
       const Event event = next(1 - t);
@@ -39,7 +39,6 @@ class Homotopy {
       if (event.who == nobody) break;
       cross(event.who, way);
       watch.poll();
-      if (watch.stopped()) return false;
     }
     if (t < 1) return false;
     for (std::int64_t r : here_) x[at(columns_[at(r)])] = weight_[at(r)].x;
@@ -91,7 +90,7 @@ class Homotopy {
 
   // The columns that are in the support or, by the strong rule, may join it.
   void gather(const Model& model, std::span<const double> x, std::span<const double> gradient,
-              double ratio) {
+              double ratio, Watch& watch) {
     place_.resize(at(model.A.count()), nobody);
     here_.clear();
     std::vector<std::int64_t> fresh;
@@ -106,7 +105,7 @@ class Homotopy {
       }
       here_.push_back(place_[at(k)]);
     }
-    extend_gram(model, fresh);
+    extend_gram(model, fresh, watch);
     std::vector<std::int64_t> slots(columns_.size(), nobody);
     for (std::size_t r = 0; r < weight_.size(); ++r) slots[r] = weight_[r].slot;
     weight_.assign(columns_.size(), {});
@@ -129,11 +128,11 @@ class Homotopy {
   }
 
   // a~_k'Ha~_l for columns that are new here and all others, a few of each at a time.
-  void extend_gram(const Model& model, std::span<const std::int64_t> fresh) {
+  void extend_gram(const Model& model, std::span<const std::int64_t> fresh, Watch& watch) {
     constexpr std::size_t few = 32;
     constexpr std::int64_t run = 64;
     const std::int64_t n = model.A.rows();
-    for (std::size_t f = 0; f < fresh.size(); f += few) {
+    for (std::size_t f = 0; f < fresh.size() && !watch.stopped(); f += few) {
       const auto some = fresh.subspan(f, std::min(few, fresh.size() - f));
       std::vector<std::vector<double>> weighted(some.size(), std::vector<double>(at(n)));
       const double one = 1.0;
@@ -153,11 +152,12 @@ class Homotopy {
                 model.centre_product(some[at(r - old)], list[l], dots[l]);
         }
       });
+      watch.poll();
     }
   }
 
   // The inverse becomes that of the support.
-  void align() {
+  void align(Watch& watch) {
     pull_.assign(at(inverse_.slots()), 0.0);
     for (Weight& w : weight_)
       if (w.inside() && !w.wanted) {
@@ -165,6 +165,8 @@ class Homotopy {
         w.slot = nobody;
       }
     for (std::int64_t r : here_) {
+      watch.poll();
+      if (watch.stopped()) return;
       Weight& w = weight_[at(r)];
       if (w.wanted && !w.inside()) w.said = !insert(r);
       if (w.inside()) pull_[at(w.slot)] = w.pull();

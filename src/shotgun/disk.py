@@ -227,7 +227,8 @@ def _meta(file: Path) -> dict[str, Any]:
     try:
         meta = _loaded(file)
     except FileNotFoundError:
-        raise FileNotFoundError(f"{file}: not a matrix on disk") from None
+        what = f"{file.parent}: not a matrix on disk: it has no {file.name}"
+        raise FileNotFoundError(what) from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise ValueError(f"{file}: not a matrix on disk")
     if meta.get("version") != VERSION:
