@@ -128,4 +128,6 @@ def test_what_converts_the_data_has_its_share_of_a_deadline(
     shotgun.path(A[:, :2], y, n_lams=2)
     slow_to_state(monkeypatch)
     assert shotgun.solve(A, y, 1e-9, deadline=0.01).n_epochs == 0
-    assert shotgun.path(A, y, deadline=0.01).statuses == ["deadline"]
+    path = shotgun.path(A, y, deadline=0.01)
+    assert path.statuses[-1] == "deadline"
+    assert not path.n_epochs.any()
