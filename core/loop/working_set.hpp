@@ -271,10 +271,11 @@ class WorkingSet {
     start_from(x0);
     if (!std::isfinite(point_.objective())) start({});
   }
-  // Exactly: each time to a small part of an F that was larger, until it is no smaller.
+  // Each time to a small part of an F that was larger, until it is no smaller; but there need not
+  // be a minimum.
   void minimise_over(const std::vector<Column>& few) {
-    double objective;
-    do {
+    double objective = infinity;
+    for (int pass = 0; pass < 5 && point_.objective() < (1 - 1e-8) * objective; ++pass) {
       objective = point_.objective();
       Effort effort;
       Packed<C> packed = point_.borrow(few);
@@ -284,7 +285,8 @@ class WorkingSet {
                    effort, watch_);
       effort_.work += effort.work;
       point_.settle(packed, before, constant, objective);
-    } while (point_.objective() < (1 - 1e-8) * objective && !watch_.stopped());
+      if (watch_.stopped()) return;
+    }
   }
   void start_from(std::span<const double> x0) {
     scanned_ = false;
