@@ -21,7 +21,8 @@ class Homotopy {
   using Model = Quadratic<C>;
 
   // Moves x to the minimum over the model's columns, from where it is for `ratio` times their lam.
-  // Says whether it got there; x has not moved otherwise. The model's gradient does not follow.
+  // Says whether it got there; x has not moved otherwise. The model's gradient does not follow. It
+  // does not where the support would have to lose a column for each that joins, having all rank.
   bool operator()(const Model& model, std::span<double> x, double ratio, int threads,
                   Watch& watch) {
     threads_ = threads;
@@ -40,11 +41,12 @@ class Homotopy {
       cross(event.who, way);
       watch.poll();
     }
-    if (t < 1) return false;
+    if (t < 1 || !arrived()) return false;
     for (std::int64_t r : here_) x[at(columns_[at(r)])] = weight_[at(r)].x;
     return true;
   }
 
+  bool fresh() const { return columns_.empty(); }
   // The inverse is that of the penalties of when its columns joined. With another l2 it still leads
   // towards the minimum, but not all the way.
   void renew() {
@@ -75,6 +77,11 @@ class Homotopy {
       const double up = gradient_slope - lam_slope, down = -gradient_slope - lam_slope;
       return std::max(0.0, std::min(up > 0 ? (lam - gradient) / up : infinity,
                                     down > 0 ? (lam + gradient) / down : infinity));
+    }
+    // Whether its own condition holds; what the support already says need not have the same lam.
+    bool minimal() const {
+      const double slope = x == 0 ? std::max(0.0, std::abs(gradient) - lam) : gradient + lam * sign;
+      return std::isfinite(x) && (!said || std::abs(slope) <= 1e-6 * lam);
     }
     void move(double length) {
       x += length * x_slope;
@@ -159,11 +166,13 @@ class Homotopy {
   // The inverse becomes that of the support.
   void align(Watch& watch) {
     pull_.assign(at(inverse_.slots()), 0.0);
-    for (Weight& w : weight_)
-      if (w.inside() && !w.wanted) {
-        inverse_.erase(w.slot, threads_);
-        w.slot = nobody;
-      }
+    for (Weight& w : weight_) {
+      if (!w.inside() || w.wanted) continue;
+      inverse_.erase(w.slot, threads_);
+      w.slot = nobody;
+      watch.poll();
+      if (watch.stopped()) return;
+    }
     for (std::int64_t r : here_) {
       watch.poll();
       if (watch.stopped()) return;
@@ -206,6 +215,10 @@ class Homotopy {
   }
   void advance(double length) {
     for (std::int64_t r : here_) weight_[at(r)].move(length);
+  }
+
+  bool arrived() const {
+    return std::ranges::all_of(here_, [&](std::int64_t r) { return weight_[at(r)].minimal(); });
   }
 
   // The column leaves the support or joins it, and the way turns.

@@ -1,4 +1,4 @@
-// follow: the low end of a path, exactly.
+// follow: to the minimum exactly, where descent is long.
 #pragma once
 
 #include "loop/point.hpp"
@@ -16,6 +16,7 @@ class Follower {
   Follower(double rows, double columns, double nonzeros) {
     const double m = std::min(rows, columns);
     enough_ = 0.25 * std::min(m * m * (m / std::max(1.0, rows) + 1.0 / 16), 2 * nonzeros);
+    enough_ = std::max(enough_, 64 * m);  // small problems seldom need it
   }
 
   bool follows() const { return follows_; }
@@ -34,28 +35,37 @@ class Follower {
   // For how many epochs of so many columns to descend until then.
   std::int64_t patience(std::int64_t columns) const {
     const double left = std::max(0.0, enough_ - static_cast<double>(updates_));
-    return static_cast<std::int64_t>(left / static_cast<double>(columns)) + 1;
+    return static_cast<std::int64_t>(left / static_cast<double>(columns)) + 3;
   }
-
-  // Moves the packed weights to the minimum for lam. False if that failed: descent is back in turn.
-  template <Columns K>
-  bool operator()(const Quadratic<K>& model, Packed<K>& packed, double lam, int threads,
-                  Watch& watch) {
-    const double ratio = std::max(1.0, minimal_at_ / lam);
-    // A few rounds find the columns that were missing; more are due to an l2 that has changed.
-    rounds_ = minimal_at_ == lam ? rounds_ + 1 : 1;
-    if (rounds_ > 3) packed.homotopy.renew();
-    if (packed.homotopy(model, packed.x, ratio, threads, watch)) return true;
-    packed.homotopy = {};
+  // It did not get there: descent is back in turn, for longer.
+  void give_up() {
     follows_ = false;
     enough_ = 4 * std::max(enough_, static_cast<double>(updates_));
+  }
+
+  // Moves the packed weights to the minimum for lam; false if that failed.
+  template <Columns K>
+  bool operator()(const Quadratic<K>& model, Packed<K>& packed, double lam, double l2, int threads,
+                  Watch& watch) {
+    const double ratio = lam > 0 ? std::max(1.0, minimal_at_ / lam) : 1.0;
+    // A few rounds find the columns that were missing; more are due to an l2 that has changed.
+    rounds_ = minimal_at_ == lam ? rounds_ + 1 : 1;
+    if (packed.homotopy.fresh()) l2_ = l2;
+    if (rounds_ > 3 && l2_ != l2) {
+      packed.homotopy.renew();
+      l2_ = l2;
+    }
+    if (packed.homotopy(model, packed.x, ratio, threads, watch)) return true;
+    packed.homotopy = {};
+    give_up();
     return false;
   }
 
  private:
   double enough_;             // updates of descent
-  std::int64_t updates_ = 0;  // on the path so far
+  std::int64_t updates_ = 0;  // so far
   double minimal_at_ = 0;     // the lam that x is the minimum of, nearly
+  double l2_ = 0;             // that the inverse has
   int rounds_ = 0;            // for this lam
   bool follows_ = false;
 };

@@ -165,6 +165,7 @@ class WorkingSet {
     empty();
     exact_ = false;
     retune(lam, l2, lam);
+    follow_.arrived(lam);
     lower_ = lower;
     return status;
   }
@@ -555,9 +556,9 @@ class WorkingSet {
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    if (!far_.empty()) return shoot_elsewhere();
+    if (!far_.empty()) shoot_elsewhere();
     with_packed([&](auto& packed) {
-      if (packed.which.empty()) return;
+      if (packed.which.empty()) return follow_.arrived(features_.spec().lam);
       // Ten times better is much where shots are dear and little where scans are; and if all
       // columns are here, nothing outside can object, only what light copies have let drift, which
       // prox-Newton sets right by itself.
@@ -613,14 +614,19 @@ class WorkingSet {
              return p.lo != -infinity || p.hi != infinity;
            });
   }
-  // To the minimum, exactly, where it is time for that.
+  // To the minimum, exactly, where it is time for that. Where it fails, descent has been long, and
+  // conjugate gradients may know better.
   template <Columns K>
   bool follow(Packed<K>& packed) {
     if constexpr (L::quadratic) {
-      if (!may_follow(packed) || !follow_.ready() ||
-          !follow_(point_.newton_model(packed), packed, features_.spec().lam, options_.threads,
-                   watch_))
+      if (!may_follow(packed) || !follow_.ready()) return false;
+      if (progress_.idle() > 0) follow_.give_up();  // it led nowhere
+      const PenaltySpec& spec = features_.spec();
+      if (!follow_.follows() || !follow_(point_.newton_model(packed), packed, spec.lam, spec.l2,
+                                         options_.threads, watch_)) {
+        engine_ = Engine::newton;
         return false;
+      }
       effort_.epochs += 1;
       effort_.updates += static_cast<std::int64_t>(packed.which.size());
       return true;
