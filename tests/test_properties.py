@@ -233,7 +233,8 @@ def _tell(name: str, cases: int, failures: int) -> None:
 
 def rounding(reference: Reference, v: Any) -> Any:
     """How far float64 may see F from where it is: z is off by a few units of the products that it
-    is a sum of, and F by its slope times that, or by its curvature where there is no slope."""
+    is a sum of, and F by its slope times that, or by its curvature where there is no slope; and a
+    penalty by what the spread of a column that lies far from zero is off."""
     n, d = reference.A.shape
     unit = 2.0**-53 * (16 + 4 * np.sqrt(n + d))
     x, constant = reference.outer(v)
@@ -241,8 +242,10 @@ def rounding(reference: Reference, v: Any) -> Any:
     columns = reference.A[:, : len(x)] * reference.scale + reference.mean
     reach = np.sqrt(w @ columns**2) @ np.abs(x) + np.sqrt(w.sum()) * np.abs(constant)
     slope, curvature = reference.slopes(v)
+    on = np.flatnonzero(x)
     with np.errstate(over="ignore", invalid="ignore"):
-        first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v))
+        spread = reference.lam[on] * np.abs(v[on]) @ (np.abs(reference.mean) / reference.scale)[on]
+        first = unit * (reach * np.sqrt(w @ slope**2) + reference.value(v) + spread)
         second = curvature.max(initial=2.0) * (unit * reach) ** 2  # 2: the most that a kink hides
         far = first + second + np.finfo(float).tiny
     return np.inf if np.isnan(far) else far  # where F overflows, it may be anywhere
