@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
 _MOST = np.iinfo(np.int32).max
+_OPENING = (
+    threading.Lock()
+)  # NumPy parses headers by `ast`, which CPython 3.11 cannot in two threads
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ class Run:
         return (self.folder / "y.npy").exists()
 
     def array(self, name: str) -> Any:
-        return np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        with _OPENING:
+            return np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
 
 
 def convert(
