@@ -27,9 +27,8 @@ from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
 _MOST = np.iinfo(np.int32).max
-_OPENING = (
-    threading.Lock()
-)  # NumPy parses headers by `ast`, which CPython 3.11 cannot in two threads
+# NumPy parses headers by `ast`, which CPython 3.11 cannot do in two threads at once.
+_OPENING = threading.Lock()
 
 
 @dataclass(frozen=True)
