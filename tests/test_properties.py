@@ -354,7 +354,8 @@ def assert_agree(p: Problem, other: Problem, back: Callable[[Any], Any]) -> None
         assert here - there <= fits[0].gap + slack
     if fits[1].certificate == "gap":
         assert there - here <= fits[1].gap + slack
-    assert fits[1].tolerance == pytest.approx(fits[0].tolerance, rel=1e-6, abs=blur)
+    # F0 is a yardstick: of free columns in a flat valley it is found to a few digits
+    assert fits[1].tolerance == pytest.approx(fits[0].tolerance, rel=1e-4, abs=blur)
 
 
 def changed(p: Problem, **options: Any) -> dict[str, Any]:
