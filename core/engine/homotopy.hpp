@@ -21,8 +21,8 @@ class Homotopy {
   using Model = Quadratic<C>;
 
   // Moves x to the minimum over the model's columns, from where it is for `ratio` times their lam.
-  // Says whether it got there; x has not moved otherwise. The model's gradient does not follow. It
-  // does not where the support would have to lose a column for each that joins, having all rank.
+  // Says whether it got there; x has not moved otherwise. (It cannot where the support has all rank
+  // and would have to lose a column for each that joins.) The model's gradient does not follow.
   bool operator()(const Model& model, std::span<double> x, double ratio, int threads,
                   Watch& watch) {
     threads_ = threads;
