@@ -141,6 +141,25 @@ def random_data() -> Callable[..., Data]:
     return make_data
 
 
+@pytest.fixture(scope="module")
+def hard() -> Data:
+    """Strongly correlated columns: thousands of epochs."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((200, 1)) + 0.02 * rng.standard_normal((200, 400))
+    return Data(np.asfortranarray(A), A[:, :20].sum(1) + rng.standard_normal(200), "squared")
+
+
+# What may be handed to `solve` is tried on a small problem, whose A may come in any of these.
+
+SMALL = 30, 8
+LAYOUTS = [np.asfortranarray, np.ascontiguousarray, sp.csc_matrix, sp.csr_matrix]
+
+
+@pytest.fixture
+def data() -> Data:
+    return make_data(*SMALL)
+
+
 def given(A: Any, sparse: str | None, dtype: Any) -> Any:
     """A in one of its forms: dense, CSC with 64-bit indices, or CSR."""
     if sparse is None:
