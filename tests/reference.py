@@ -120,14 +120,12 @@ class Reference:
         lo = np.broadcast_to(-np.inf if lo is None else lo, d).astype(Exact)
         hi = np.broadcast_to(np.inf if hi is None else hi, d).astype(Exact)
         mean, scale = np.zeros(d, Exact), np.ones(d, Exact)
-        if standardize:
+        if standardize or fit_intercept:  # the intercept is then that of columns about their means
             mean = w @ A / w.sum()
             spread = np.sqrt(w @ (A - mean) ** 2 / w.sum())
-            varies = spread > 1e-12 * np.abs(mean)
-            scale = np.where(varies, spread, 1.0)
-        A = (A - mean) / scale
-        if standardize:
-            A[:, ~varies] = 0
+            varies = spread > (1e-12 if standardize else 1e-17) * np.abs(mean)
+            scale = np.where(varies & standardize, spread, scale)
+            A = np.where(varies, A - mean, 0) / scale
         present = w > 0
         lam_j = np.where(np.isinf(factor), np.inf, lam * np.where(np.isinf(factor), 0, factor))
         columns = [A, np.ones((n, 1), Exact)] if fit_intercept else [A]
@@ -265,11 +263,13 @@ class Barrier:
     """F with columns of norm one, its kinks and bounds rounded off by `mu`.
 
     lam |v| becomes the least lam t - mu log(t - v) - mu log(t + v) over t; a bound adds
-    -mu log(distance).
+    -mu log(distance). mu (v / far)^2 / 2 keeps weights that nothing else holds from leaving along
+    a direction in which F is flat.
     """
 
     F: Reference
     mu: Any = 0.0
+    far: Any = 1.0
 
     def value(self, v: Vector) -> Any:
         m = self.kinks()
@@ -277,7 +277,8 @@ class Barrier:
         on = t > 0
         walls = [np.sum(np.log(room[np.isfinite(room)])) for room in self.rooms(v)]
         kinks = np.sum(self.F.lam * (t - np.abs(v))) - self.mu * np.sum(np.log(t[on]))
-        return self.F.value(v) + kinks - self.mu * sum(walls)
+        held = self.mu * np.sum((v / self.far) ** 2) / 2
+        return self.F.value(v) + kinks - self.mu * sum(walls) + held
 
     def kinks(self) -> Vector:
         lam = self.F.lam
@@ -296,31 +297,36 @@ class Barrier:
         below, above = self.rooms(v)
         g = g + np.where(m > 0, self.F.lam * v / t, 0) - self.mu / below + self.mu / above
         curvature = np.where(m > 0, self.F.lam * m / (size * t), 0)
-        return g, H + np.diag(curvature + self.mu / below**2 + self.mu / above**2)
+        curvature = curvature + self.mu / below**2 + self.mu / above**2 + self.mu / self.far**2
+        return g + self.mu * v / self.far**2, H + np.diag(curvature)
 
     def minimise(self, near: Vector | None = None) -> Vector:
         F = self.F
-        v = self.inside()
+        v, self.far = self.inside()
         best = v if near is None else self.polish(near)
-        scale, error = F.value(v), F.error(best)
+        error = F.error(best)
         walls = 2 * (F.lam > 0).sum() + np.isfinite(F.lo).sum() + np.isfinite(F.hi).sum()
-        for fading in np.logspace(-2, -18, 13):
-            if error <= 1e-16 * F.value(best):
+        walls = max(walls, 1)
+        self.mu = 1e-2 * F.value(v) / walls
+        for _ in range(40):  # half of them where F begins very high
+            if error <= 1e-16 * F.value(best) or walls * self.mu < 1e-18 * F.value(v):
                 break
-            self.mu = fading * scale / max(walls, 1)
             v = self.descend(v)
             u = self.polish(v)
+            self.mu /= 20
             if (left := F.error(u)) < error:
                 best, error = u, left
         return best
 
-    def inside(self) -> Vector:
-        """A point with room on all sides."""
+    def inside(self) -> tuple[Vector, Any]:
+        """A point with room on all sides, and what is far for a weight."""
         F = self.F
         zero = np.clip(np.zeros(len(F.lam), Exact), F.lo, F.hi)
         size = np.abs(F.derivatives(zero)[0]).max() / 10
-        room = np.minimum(size if size > 0 else 1, (F.hi - F.lo) / 4)
-        return np.clip(zero, F.lo + room, F.hi - room)
+        size = size if size > 0 else 1
+        room = np.minimum(size, (F.hi - F.lo) / 4)
+        v = np.clip(zero, F.lo + room, F.hi - room)
+        return v, 100 * np.maximum(size, np.abs(v).max())
 
     def descend(self, v: Vector) -> Vector:
         """Newton's method with backtracking."""

@@ -1,11 +1,11 @@
 // The loop: scan, certify, screen, select, pack, shoot, for any loss, engine and home of the data.
 #pragma once
 
-#include "certify/screening.hpp"
 #include "engine/choose.hpp"
+#include "loop/certificate.hpp"
 #include "loop/follow.hpp"
+#include "loop/pack.hpp"
 #include "loop/progress.hpp"
-#include "loop/scan.hpp"
 #include "loop/select.hpp"
 #include "loop/shoot.hpp"
 
@@ -38,8 +38,8 @@ class WorkingSet {
       if (fit_fewer_samples(callback) == Status::stopped) return finish(Status::stopped);
     Solution fit = finish(descend(callback));
     if (!watch_.stopped()) screen();  // by the last gap, the smallest
-    fit.n_screened = screened_;
-    fit.open = std::move(active_);
+    fit.n_screened = active_.screened();
+    fit.open = active_.take();
     return fit;
   }
 
@@ -69,11 +69,6 @@ class WorkingSet {
   }
 
  private:
-  struct Voice {
-    Column j;
-    double c;
-  };
-
   // c is filled by the survey that the features make, on the way, of u.
   WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
              bool standardize, const Options& options, Watch& watch, PerColumn<double> c,
@@ -84,49 +79,22 @@ class WorkingSet {
         features_(A, samples, spec, intercept, standardize, u, c, options.threads, watch),
         scan_(A, features_, samples, std::move(c), std::move(u), options.threads, watch),
         point_(A, samples, features_, options.threads, watch),
+        active_(features_, scan_, point_, options.working_set, options.threads, watch),
+        certificate_(features_, scan_, point_, active_, options.threads),
+        packed_(A, point_, !options.working_set),
         engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
                               features_.shared())),
         follow_(static_cast<double>(A.rows()), static_cast<double>(features_.count()),
                 A.nonzeros()) {
     effort_.work = A.nonzeros();
     effort_.P = options.P;
-    member_.resize(static_cast<std::size_t>(features_.count()));
-    awaken();
   }
-
-  // All columns take part but the excluded, and those that have no say at all.
-  void awaken() {
-    const std::int64_t count = features_.count();
-    active_.resize(static_cast<std::size_t>(count));
-    for_rows(options_.threads, count, [&](std::int64_t j) {
-      active_[static_cast<std::size_t>(j)] = static_cast<Column>(j);
-    });
-    if (!features_.alike())
-      std::erase_if(active_, [&](Column j) { return features_.penalty(j).excluded(); });
-    screened_ = 0;
-    if (options_.working_set && !watch_.stopped())
-      drop_unless([&, plain = plain().has_value()](Column j) -> bool {
-        return !(empty(j) & (plain || features_.penalty(j).silent_at_zero()));
-      });
-    const auto different = std::span(active_).first(
-        features_.alike() ? std::min<std::size_t>(1, active_.size()) : active_.size());
-    certifiable_ = std::ranges::none_of(different, [&](Column j) {
-      const Penalty p = features_.penalty(j);
-      return p.half_free() || (p.free() && !features_.held_free(j));
-    });
-  }
-  // It moves nothing, and its penalty wants it at zero. (Centred to nothing is not nothing: what
-  // rounding leaves of such a column keeps its say. And what was never looked at is not known.)
-  bool idle(Column j) const {
-    return empty(j) && features_.penalty(j).silent_at_zero() && !watch_.stopped();
-  }
-  bool empty(Column j) const { return (features_.norm2(j) == 0) & (features_.mean(j) == 0); }
 
   Status descend(const Callback& callback) {
     for (;; ++row_.round) {
       timed(row_.scan, [&] { scan(); });
       if (watch_.stopped()) return reason();
-      timed(row_.certify, [&] { certify(); });
+      timed(row_.certify, [&] { certificate_.look(voices_); });
       if (report(callback)) return Status::stopped;
       if (converged() && !follow_.on_the_way(features_.spec().lam)) return Status::converged;
       if (stalled()) return Status::precision;
@@ -156,17 +124,17 @@ class WorkingSet {
     return first > lam ? first : 0;
   }
   Status approach(double first, const Callback& callback) {
-    const double lam = features_.spec().lam, l2 = features_.spec().l2, lower = lower_;
+    const double lam = features_.spec().lam, l2 = features_.spec().l2;
+    const double lower = certificate_.lower();
     ++row_.round;
     retune(first, l2, first);
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
     tol_ = options_.tol;
-    empty();
-    exact_ = false;
+    packed_.restart();
     retune(lam, l2, lam);
     follow_.arrived(lam);
-    lower_ = lower;
+    certificate_.restart(lower);
     return status;
   }
 
@@ -219,22 +187,21 @@ class WorkingSet {
   void retune(double lam, double l2, double last) {
     expectation_ = lam > 0 ? std::min(1.0, 2 - last / lam) : 1.0;
     features_.set_strength(lam, l2);
-    awaken();
+    active_.awaken();
     const auto support = static_cast<std::int64_t>(point_.support().size());
-    if (2 * support < working_set_size() && (!follow_.follows() || gram_size() > 1)) empty();
-    copies_.coordinates.clear();
-    columns_.coordinates.clear();
+    if (2 * support < packed_.size() && (!follow_.follows() || gram_size() > 1)) packed_.clear();
+    packed_.forget_penalties();
     point_.reprice();
-    lower_ = 0;
-    gap_ = here_ = infinity;
+    certificate_.restart();
     progress_ = {};
   }
 
   double largest_lambda() {
     if (!std::exchange(scanned_, true)) scan_.move_to(point_.dual_candidate());
-    scan_.refresh({active_.begin(), active_.end()});
-    return largest_lambda(active_.size(),
-                          [&](std::size_t p) { return Voice{active_[p], scan_.c(active_[p], p)}; });
+    const std::span<const Column> active = active_.columns();
+    scan_.refresh({active.begin(), active.end()});
+    return largest_lambda(active.size(),
+                          [&](std::size_t p) { return Voice{active[p], scan_.c(active[p], p)}; });
   }
   template <class VoiceAt>
   double largest_lambda(std::size_t count, VoiceAt&& voice) const {
@@ -258,7 +225,7 @@ class WorkingSet {
     scanned_ = point_.support().empty();
     point_.refresh();
     std::vector<Column> unpenalised;
-    for (Column j : features_.alike() ? std::span<const Column>() : active_)
+    for (Column j : features_.alike() ? std::span<const Column>() : active_.columns())
       if (features_.spec().lam > 0 && features_.spec().factor[j] == 0) unpenalised.push_back(j);
     if (!unpenalised.empty()) {
       scanned_ = false;
@@ -294,7 +261,7 @@ class WorkingSet {
     point_.set_all([&](Column j) {
       const Penalty penalty = features_.penalty(j);
       const double start = x0[static_cast<std::size_t>(j)] / features_.inv_scale(j);
-      return penalty.clamp(penalty.excluded() || idle(j) ? 0.0 : start);
+      return penalty.clamp(penalty.excluded() || active_.idle(j) ? 0.0 : start);
     });
     point_.refresh();
   }
@@ -311,16 +278,16 @@ class WorkingSet {
   // not plainly at zero, and those that might violate. The only pass over A; the first was made
   // while the columns' norms were taken.
   void scan() {
-    reawaken();
+    active_.reawaken([&](Column j) { return packed_.holds(j); });
     std::vector<double> u = point_.dual_candidate();
     if (std::exchange(scanned_, false))
       scan_.replace(std::move(u));
     else
       scan_.move_to(std::move(u));
     std::vector<Column> near = gather<Column>(
-        options_.threads, static_cast<std::int64_t>(active_.size()),
-        [&, plain = plain()](std::int64_t p, std::vector<Column>& out) {
-          const Column j = active_[static_cast<std::size_t>(p)];
+        options_.threads, active_.size(),
+        [&, plain = features_.plain()](std::int64_t p, std::vector<Column>& out) {
+          const Column j = active_.columns()[static_cast<std::size_t>(p)];
           if (point_.moved(j) || (plain ? scan_.may_exceed(j, *plain) : has_a_say(j)))
             out.push_back(j);
         });
@@ -329,65 +296,15 @@ class WorkingSet {
     effort_.work += scan_work_;
     voices_ = gather<Voice>(
         options_.threads, scan_.known_count(),
-        [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Voice>& out) {
+        [&, plain = features_.plain(), c = scan_.known()](std::int64_t p, std::vector<Voice>& out) {
           const auto [j, gradient] = c(static_cast<std::size_t>(p));
           if (!plain || std::abs(gradient) > *plain || point_.moved(j))
             out.push_back({j, gradient});
         });
   }
-  // lam, where all weights have the same and nothing else penalises or bounds them.
-  std::optional<double> plain() const {
-    const bool is = features_.alike() && features_.penalty(0).silent_at_zero();
-    return is ? std::optional(features_.penalty(0).lam) : std::nullopt;
-  }
   bool has_a_say(Column j) const {
     const Penalty penalty = features_.penalty(j);
     return !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
-  }
-
-  // The gap at the best dual point so far, never below what rounding may hide.
-  void certify() {
-    const auto count = static_cast<std::int64_t>(voices_.size());
-    const bool free = !certifiable_ || !point_.free().empty();  // then it has a say
-    const double beta = free ? point_.beta() : L::beta;
-    const Columnwise columns = columnwise_gap(
-        options_.threads, count, 4.0 * static_cast<double>(count), [&](std::int64_t p) {
-          const auto [j, c] = voices_[static_cast<std::size_t>(p)];
-          return DualTerm{features_.penalty(j), point_.x(j), c, beta * features_.norm2(j)};
-        });
-    scale_ = columns.scale;
-    rounding_ = rounding();
-    const double found = columns.gap + point_.rows_gap(scan_.u(), scale_) + rounding_;
-    const double here = std::isnan(found) ? infinity : found;
-    here_ = here;
-    if (by_gap()) lower_ = std::max(lower_, point_.objective() - here);
-    gap_ = std::max(0.0, std::min(here, point_.objective() - lower_ + rounding_));
-  }
-
-  // Whether the gap is one: false where weights that nothing penalises are held by their gradient,
-  // or where that of the free ones could not be projected to rounding level.
-  bool by_gap() const {
-    if (!certifiable_) return false;
-    return std::ranges::none_of(point_.free(), [&](Column j) {
-      return std::abs(scan_.c(j)) > 1e-9 * features_.raw_norm(j) * u_norm_;
-    });
-  }
-
-  // Errors of z, of c and of F itself, each a sum of products.
-  double rounding() {
-    const Samples& samples = point_.samples();
-    double u_squares = 0, reach = 0;
-    for (std::int64_t i = 0; i < samples.size(); ++i)
-      if (const double w = samples.weight(i); w > 0)
-        u_squares +=
-            scan_.u()[static_cast<std::size_t>(i)] * scan_.u()[static_cast<std::size_t>(i)] / w;
-    const std::span<const Column> support = point_.support();
-    for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
-    reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
-    const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
-    const double off = unit * reach;  // z, in the norm of W
-    u_norm_ = std::sqrt(u_squares);
-    return off * (u_norm_ + 0.5 * point_.beta() * off) + unit * std::abs(point_.objective());
   }
 
   // The round's row of the trace; true if the callback wants to stop.
@@ -395,13 +312,13 @@ class WorkingSet {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
     row_.passes = (effort_.work - work_before_) / std::max(1.0, A_.nonzeros());
-    row_.working_set = working_set_size();
-    row_.active = static_cast<std::int64_t>(active_.size());
+    row_.working_set = packed_.size();
+    row_.active = active_.size();
     row_.P = std::max<std::int64_t>(1, effort_.P);
     row_.rho = effort_.rho;
     row_.threads = watch_.most_threads();
     row_.objective = point_.objective();
-    row_.gap = gap_;
+    row_.gap = certificate_.gap();
     row_.lam = features_.spec().lam;
     row_.samples = point_.rows();
     row_.seconds = watch_.seconds() - began_;
@@ -412,54 +329,21 @@ class WorkingSet {
 
   // gap <= tol * F0; an F0 that is nothing but the targets' rounding counts as zero.
   double tolerance() const { return std::max(tol_ * null_objective_, negligible_); }
-  bool converged() const { return gap_ <= tolerance(); }
+  bool converged() const { return certificate_.gap() <= tolerance(); }
   // No step lowers F any more: rounds without progress in F or in the gap.
   bool stalled() {
-    progress_.note(point_.objective(), gap_, 1e-6 * tol_ * null_objective_);
-    return progress_.idle() >= (far_.empty() ? 3 : 10);  // steps of many blocks gain little each
+    progress_.note(point_.objective(), certificate_.gap(), 1e-6 * tol_ * null_objective_);
+    return progress_.idle() >=
+           (packed_.elsewhere().empty() ? 3 : 10);  // steps of many blocks gain little each
   }
   Status reason() const {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
   }
 
-  // Columns of W that screening has dropped are packed still, and a shot that is not exact may have
-  // moved them: then they have a say again.
-  void reawaken() {
-    std::vector<Column> back;
-    const auto look = [&](Column j) {
-      if (in_working_set(j) && !std::ranges::binary_search(active_, j)) back.push_back(j);
-    };
-    if (plain()) {  // what is not in the support is where it was decided to be
-      for (Column j : point_.support()) look(j);
-    } else if (screened_ > 0) {
-      for (Column j = 0; j < features_.count(); ++j) look(j);
-    }
-    if (back.empty()) return;
-    screened_ -= static_cast<std::int64_t>(back.size());
-    const auto middle = static_cast<std::ptrdiff_t>(active_.size());
-    active_.insert(active_.end(), back.begin(), back.end());
-    std::inplace_merge(active_.begin(), active_.begin() + middle, active_.end());
-  }
-
   // Drops the columns whose optimal weight is known and already there.
   void screen() {
-    if (!options_.working_set || !std::isfinite(L::beta) || !by_gap()) return;
-    const double radius = screening_radius(L::beta, here_);
-    drop_unless([&, plain = plain()](Column j) -> bool {
-      if (plain) return point_.moved(j) | scan_.may_exceed(j, *plain, scale_, radius);
-      const Penalty penalty = features_.penalty(j);
-      if (penalty.silent_at_zero())
-        return point_.moved(j) | scan_.may_exceed(j, penalty.lam, scale_, radius);
-      const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
-      const double decided = decided_weight(penalty, -scale_ * scan_.c(j), reach);
-      return decided != point_.x(j) || features_.held_free(j);
-    });
-  }
-  template <class Keep>
-  void drop_unless(Keep&& keep) {
-    const std::size_t before = active_.size();
-    keep_if(options_.threads, active_, keep);
-    screened_ += static_cast<std::int64_t>(before - active_.size());
+    if (!options_.working_set || !std::isfinite(L::beta) || !certificate_.by_gap()) return;
+    active_.screen(certificate_.scale(), screening_radius(L::beta, certificate_.here()));
   }
 
   // Everything at once where no working set is wanted, or where A is dense and tall and a scan
@@ -468,106 +352,65 @@ class WorkingSet {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
     auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : known();
-    Choice choice =
-        choose_columns(std::move(candidates), static_cast<std::size_t>(working_set_size()),
-                       point_.rows(), expectation < 1);
+    Choice choice = choose_columns(std::move(candidates), static_cast<std::size_t>(packed_.size()),
+                                   point_.rows(), expectation < 1);
     fresh_ = std::move(choice.columns);
     rough_ = !all && choice.rough;
   }
 
   std::vector<Candidate> everyone() const {
     std::vector<Candidate> all;
-    for (Column j : active_)
-      if (!in_working_set(j)) all.push_back({infinity, j});
+    for (Column j : active_.columns())
+      if (!packed_.holds(j)) all.push_back({infinity, j});
     return all;
   }
   // What the strong rule foresees need not have been looked at.
   std::vector<Candidate> foreseen(double expectation) const {
-    return gather<Candidate>(options_.threads, static_cast<std::int64_t>(active_.size()),
-                             [&, plain = plain()](std::int64_t p, std::vector<Candidate>& out) {
-                               const auto place = static_cast<std::size_t>(p);
-                               const Column j = active_[place];
-                               if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain))
-                                 return;
-                               consider(j, scan_.c(j, place), expectation, out);
-                             });
+    return gather<Candidate>(
+        options_.threads, active_.size(),
+        [&, plain = features_.plain()](std::int64_t p, std::vector<Candidate>& out) {
+          const auto place = static_cast<std::size_t>(p);
+          const Column j = active_.columns()[place];
+          if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain)) return;
+          consider(j, scan_.c(j, place), expectation, out);
+        });
   }
   // What the scan has looked at, as it might have violated.
   std::vector<Candidate> known() const {
-    return gather<Candidate>(
-        options_.threads, scan_.known_count(),
-        [&, plain = plain(), c = scan_.known()](std::int64_t p, std::vector<Candidate>& out) {
-          const auto [j, gradient] = c(static_cast<std::size_t>(p));
-          if (plain && !point_.moved(j) && too_far(std::abs(gradient), *plain)) return;
-          if (std::ranges::binary_search(active_, j)) consider(j, gradient, 1.0, out);
-        });
+    return gather<Candidate>(options_.threads, scan_.known_count(),
+                             [&, plain = features_.plain(), c = scan_.known()](
+                                 std::int64_t p, std::vector<Candidate>& out) {
+                               const auto [j, gradient] = c(static_cast<std::size_t>(p));
+                               if (plain && !point_.moved(j) && too_far(std::abs(gradient), *plain))
+                                 return;
+                               if (active_.holds(j)) consider(j, gradient, 1.0, out);
+                             });
   }
   void consider(Column j, double gradient, double expectation, std::vector<Candidate>& out) const {
-    if (in_working_set(j)) return;
+    if (packed_.holds(j)) return;
     const double urge =
         urgency(features_.penalty(j), point_.x(j), gradient, features_.norm2(j), expectation);
     if (urge > -infinity) out.push_back({urge, j});
   }
 
-  bool in_working_set(Column j) const { return member_[static_cast<std::size_t>(j)]; }
-
-  // Calls body with the packed working set: light copies, or the columns themselves where the plain
-  // algorithm is asked for or float32 would not do.
-  template <class Body>
-  auto with_packed(Body&& body) {
-    return exact_ ? body(columns_) : body(copies_);
-  }
-  std::int64_t working_set_size() {
-    if (!far_.empty()) return static_cast<std::int64_t>(far_.size());
-    return with_packed([](auto& packed) { return static_cast<std::int64_t>(packed.which.size()); });
-  }
-
-  // Only the new columns are fetched; a working set that screening has emptied by half starts
-  // afresh, and one that does not fit stays where it is.
-  void pack() {
-    std::vector<Column> keep;
-    for (Column j : active_)
-      if (in_working_set(j)) keep.push_back(j);
-    const auto size = static_cast<std::size_t>(working_set_size());
-    const bool was_exact = exact_;
-    exact_ = exact_ || progress_.idle() > 0 ||
-             !std::ranges::all_of(fresh_, [&](Column j) { return features_.fits_float(j); });
-    std::vector<Column> all = keep;
-    all.insert(all.end(), fresh_.begin(), fresh_.end());
-    const bool fits = A_.fits(all);
-    if (2 * keep.size() < size || exact_ != was_exact || !fits || !far_.empty()) {
-      fresh_ = std::move(all);
-      empty();
-    }
-    for (Column j : fresh_) member_[static_cast<std::size_t>(j)] = 1;
-    if (!fits)
-      far_ = std::move(fresh_);
-    else
-      with_packed([&](auto& packed) { point_.extend(packed, fresh_, !exact_); });
-  }
-
-  void empty() {
-    std::fill(member_.begin(), member_.end(), 0);
-    copies_ = {};
-    columns_ = {};
-    far_.clear();
-  }
+  void pack() { packed_.extend(active_.columns(), std::move(fresh_), progress_.idle() > 0); }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    if (!far_.empty()) shoot_elsewhere();
-    with_packed([&](auto& packed) {
+    if (!packed_.elsewhere().empty()) shoot_elsewhere();
+    packed_.visit([&](auto& packed) {
       if (packed.which.empty()) return follow_.arrived(features_.spec().lam);
       // Ten times better is much where shots are dear and little where scans are; and if all
       // columns are here, nothing outside can object, only what light copies have let drift, which
       // prox-Newton sets right by itself.
-      const bool whole = options_.working_set && packed.which.size() >= active_.size();
+      const bool whole = options_.working_set && packed_.size() >= active_.size();
       const bool cheap = shot_work_ < scan_work_;
       const double better = whole ? (L::quadratic ? 1e-3 : 1e-6) : cheap ? 0.01 : 0.1;
       const double ambition = better * std::pow(0.1, progress_.idle());
       const double enough = 0.5 * std::pow(0.1, progress_.idle()) * tol_ * null_objective_;
-      const double target = std::max({ambition * gap_, enough, 0.01 * rounding_});
+      const double target =
+          std::max({ambition * certificate_.gap(), enough, 0.01 * certificate_.rounding()});
       const std::vector<double> before = packed.x;
       const double constant = point_.constant();
       const double objective = point_.objective();
@@ -575,7 +418,7 @@ class WorkingSet {
       if (!follow(packed)) descend_packed(packed, target);
       follow_.arrived(features_.spec().lam);
       shot_work_ = effort_.work - work;
-      point_.settle(packed, before, constant, objective + rounding_);
+      point_.settle(packed, before, constant, objective + certificate_.rounding());
     });
   }
 
@@ -584,9 +427,10 @@ class WorkingSet {
     std::int64_t most =
         std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
                                options_.max_epochs - effort_.epochs);
-    if (may_follow(packed)) most = std::min(most, follow_.patience(working_set_size()));
+    if (may_follow(packed)) most = std::min(most, follow_.patience(packed_.size()));
     const std::int64_t updates = effort_.updates + effort_.besides;
-    shoot_packed(point_, packed, engine_, options_, {gap_, target, most}, effort_, watch_);
+    shoot_packed(point_, packed, engine_, options_, {certificate_.gap(), target, most}, effort_,
+                 watch_);
     follow_.descended(effort_.updates + effort_.besides - updates);
   }
 
@@ -594,15 +438,16 @@ class WorkingSet {
   // steps are cheap beside what travels for them, and the gap is far larger than what they leave.
   void shoot_elsewhere() {
     const double care = std::pow(0.1, 3 + progress_.idle());
-    point_.step_elsewhere(far_, care * std::max(gap_, tol_ * null_objective_));
+    point_.step_elsewhere(packed_.elsewhere(),
+                          care * std::max(certificate_.gap(), tol_ * null_objective_));
     point_.refresh();
     effort_.epochs += 1;
-    effort_.updates += static_cast<std::int64_t>(far_.size());
+    effort_.updates += packed_.size();
   }
 
   // The Gram matrix of the working set, in units of A.
-  double gram_size() {
-    const auto size = static_cast<double>(working_set_size());
+  double gram_size() const {
+    const auto size = static_cast<double>(packed_.size());
     return size * size / A_.nonzeros();
   }
   // The homotopy knows no bounds.
@@ -635,7 +480,7 @@ class WorkingSet {
   }
 
   Solution finish(Status status) {
-    gap_ = std::max(0.0, std::min(gap_, point_.objective() - lower_ + rounding_));
+    certificate_.tighten();
     Solution s;
     s.lam = features_.spec().lam;
     s.size = features_.count();
@@ -645,15 +490,15 @@ class WorkingSet {
     }
     s.intercept = point_.constant();
     s.objective = point_.objective();
-    s.gap = gap_;
+    s.gap = certificate_.gap();
     s.null_objective = null_objective_;
     s.tolerance = tolerance();
     s.status = status;
-    s.certified_by_gap = by_gap();
+    s.certified_by_gap = certificate_.by_gap();
     s.n_rounds = row_.round;
     s.n_epochs = effort_.epochs;
     s.n_updates = effort_.updates;
-    s.n_screened = screened_;
+    s.n_screened = active_.screened();
     s.P = std::max<std::int64_t>(1, effort_.P);
     s.rho = effort_.rho;
     s.engine = engine_;
@@ -675,29 +520,22 @@ class WorkingSet {
   Features<C> features_;
   Scan<C> scan_;
   Point<C, L> point_;
+  Active<C, L> active_;
+  Certificate<C, L> certificate_;
+  Pack<C, L> packed_;
   Engine engine_;
   Effort effort_;
-  PerColumn<Column> active_;            // not screened
-  std::vector<Voice> voices_;           // of those, the ones with a say in the gap
-  std::vector<Column> fresh_;           // about to join the working set
-  std::vector<unsigned char> member_;   // of the working set
-  std::vector<Column> far_;             // the working set, where it does not fit here
-  bool rough_ = false;                  // many more columns want to join
-  bool exact_ = !options_.working_set;  // no light copies
-  Packed<Light<C>> copies_;             // the working set, as light copies
-  Packed<C> columns_;                   // or exactly
-  double null_objective_ = 0, negligible_ = 0, scale_ = 1, rounding_ = 0, here_ = infinity,
-         gap_ = infinity;
-  double lower_ = 0;        // no loss and no penalty is negative
+  std::vector<Voice> voices_;  // of the active columns, those with a say in the gap
+  std::vector<Column> fresh_;  // about to join the working set
+  bool rough_ = false;         // many more columns want to join
+  double null_objective_ = 0, negligible_ = 0;
   double began_ = 0;        // when this fit did
   double work_before_ = 0;  // of the path's other fits, less that on fewer samples
   double tol_ = options_.tol;
   double expectation_ = 1;  // part of lam at which a column is expected to move
-  double u_norm_ = 0;       // of u, in the norm of W^-1
-  std::int64_t screened_ = 0;
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
-  bool certifiable_ = true, scanned_ = false;
-  bool pathwise_ = false;  // a larger lam may come first
+  bool scanned_ = false;                         // the scan is of this point
+  bool pathwise_ = false;                        // a larger lam may come first
   Follower follow_;
   Progress progress_;
   TraceRow row_;

@@ -163,6 +163,8 @@ class Features {
   double mean(Column j) const { return mean_.empty() ? 0.0 : mean_[static_cast<std::size_t>(j)]; }
   // What centring subtracts when there is no intercept to absorb it.
   double fixed_mean(Column j) const { return standardize_ ? mean(j) : 0.0; }
+  // It is nothing, and not by centring.
+  bool empty(Column j) const { return (norm2(j) == 0) & (mean(j) == 0); }
   double inv_scale(Column j) const {
     return inv_scale_.empty() ? 1.0 : inv_scale_[static_cast<std::size_t>(j)];
   }
@@ -186,6 +188,10 @@ class Features {
 
   // Whether all features have the same penalty.
   bool alike() const { return common_.has_value(); }
+  // lam, where they have, and nothing else penalises or bounds them.
+  std::optional<double> plain() const {
+    return common_ && common_->silent_at_zero() ? std::optional(common_->lam) : std::nullopt;
+  }
   Penalty penalty(Column j) const {
     if (common_) return *common_;
     const double s = inv_scale(j), u = unit(j), factor = spec_.factor[j];
@@ -226,10 +232,13 @@ class Features {
       largest = std::max(largest, std::abs(a));
     });
     if (largest == 0) return 0.0;
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    // No further than to where squares are safe: the penalties are scaled the other way.
-    const int excess = exponent > 300 ? exponent - 60 : exponent < -300 ? exponent + 60 : 0;
+    const int exponent = exponent_of(largest);
+    // No further than to where squares are safe, and the penalty, scaled the other way, is finite.
+    int excess = exponent > 300 ? exponent - 60 : exponent < -300 ? exponent + 60 : 0;
+    if (excess < 0) {
+      const double factor = spec_.factor[j], lam = factor == infinity ? 0 : spec_.lam * factor;
+      excess = std::max({excess, exponent_of(lam) - 1000, (exponent_of(spec_.l2) - 1000) / 2});
+    }
     const double scale = std::ldexp(1.0, -excess);
     double seen = 0, sum = 0, size = 0;
     std::int64_t entries = 0;
@@ -246,6 +255,11 @@ class Features {
     if (mean != 0 && sum <= rounding * rounding * size) sum = 0;
     if (scale != 1.0) scale_by(static_cast<std::size_t>(j), scale);
     return sum;
+  }
+  static int exponent_of(double value) {
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    return exponent;
   }
   void scale_by(std::size_t j, double scale) {
     if (inv_scale_.empty()) inv_scale_.assign(norm2_.size(), 1.0);
