@@ -207,9 +207,12 @@ TEST_CASE(
       }
     });
   };
-  while (region(0ms) != 2) std::this_thread::sleep_for(10ms);  // from whoever crowded it before
-  CHECK(region(5ms) == 2);
-  CHECK(region(0ms) == 1);
+  bool alone = false;
+  for (int attempt = 0; attempt < 100 && !alone; ++attempt) {  // others may crowd it, too
+    if (region(5ms) == 2) alone = region(0ms) == 1;
+    if (!alone) std::this_thread::sleep_for(10ms);
+  }
+  CHECK(alone);
   heed_crowds(false);
   std::this_thread::sleep_for(150ms);
   CHECK(region(5ms) == 2);
