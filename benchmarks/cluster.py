@@ -38,7 +38,7 @@ class Counted:
     def __init__(self, A: Matrix) -> None:
         self.A, self.scans, self.fetches, self.seconds = A, 0, 0, 0.0
         self.sent = self.answers = self.sums = 0  # bytes
-        object.__setattr__(A, "_scan", self.count(type(A)._scan, "scans"))
+        object.__setattr__(A, "scan", self.count(type(A).scan, "scans"))
         object.__setattr__(A, "_survey", self.count(type(A)._survey, "scans"))
         object.__setattr__(A, "_sparse", self.count(type(A)._sparse, "fetches"))
 

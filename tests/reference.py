@@ -274,7 +274,7 @@ class Barrier:
     def value(self, v: Vector) -> Any:
         m = self.kinks()
         t = m + np.hypot(v, m)
-        on = t > 0
+        on = m > 0
         walls = [np.sum(np.log(room[np.isfinite(room)])) for room in self.rooms(v)]
         kinks = np.sum(self.F.lam * (t - np.abs(v))) - self.mu * np.sum(np.log(t[on]))
         held = self.mu * np.sum((v / self.far) ** 2) / 2

@@ -191,7 +191,7 @@ def test_a_tall_fit_has_the_same_bits_for_any_workers(client: Any) -> None:
         return shotgun.solve(tall_on_cluster(A), y > 2, 20.0, "logistic", trace=True)
 
     two = fit()
-    assert {row["samples"] for row in two.trace} == {400, 1600, 6400}
+    assert {row["samples"] for row in two.trace} == {400, 6400}
     with make_cluster(1) as cluster, distributed.Client(cluster) as alone, alone.as_current():
         one = fit()
     with dask.config.set(scheduler="threads"):
@@ -211,8 +211,8 @@ def test_few_samples_come_first_on_a_cluster_as_in_memory(sparse: bool, room: fl
         B = shotgun.dask.matrix(parts, room=room)
         there = shotgun.solve(B, y > 2, 20.0, "logistic", trace=True)
     here = shotgun.solve(A, y > 2, 20.0, "logistic", trace=True)
-    for fit in (here, there):
-        assert {row["samples"] for row in fit.trace} == {400, 1600, 6400}
+    for fit, samples in ((here, {400, 1600, 6400}), (there, {400, 6400})):  # rounds are dear there
+        assert {row["samples"] for row in fit.trace} == samples
         assert fit.status == "converged"
     assert there.objective == pytest.approx(here.objective, rel=1e-5)
 
@@ -374,7 +374,7 @@ def test_columns_come_in_the_order_asked_for(client: Any, tmp_path: Path) -> Non
     for B in (on_cluster(A), as_tiles(A, y, tmp_path)[0]):
         np.testing.assert_array_equal(B.columns(which).toarray(), A[:, which].toarray())
         v = np.random.default_rng(0).standard_normal(N)
-        np.testing.assert_allclose(B._scan(v, which.astype(np.int32)), A[:, which].T @ v)
+        np.testing.assert_allclose(B.scan(v, which.astype(np.int32)), A[:, which].T @ v)
 
 
 def test_svmlight_shards_agree_on_where_indices_begin(client: Any, tmp_path: Path) -> None:

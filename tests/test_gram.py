@@ -20,13 +20,13 @@ class Here:
     def __init__(self, A: Any) -> None:
         self.A, self.shape, self.asked = A, A.shape, []
 
-    def normal(self, h: Any, g: Any) -> Any:
+    def normal(self, h: Any) -> Any:
         self.asked.append("normal")
-        return np.vstack([self.A.T @ g, self.A.T @ h, (self.A.T * h) @ self.A])
+        return np.vstack([self.A.T @ h, (self.A.T * h) @ self.A])
 
-    def scan(self, v: Any) -> Any:
+    def scan(self, v: Any, which: Any) -> Any:
         self.asked.append("scan")
-        return self.A.T @ v
+        return (self.A if which is None else self.A[:, which]).T @ v
 
     def product(self, which: Any, steps: Any) -> Any:
         self.asked.append("product")
@@ -82,14 +82,31 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     plain = (np.zeros(D - 1), np.ones(D - 1), *box, 0.0)
     g = rng.standard_normal(N)
     goal, dz = gram.propose(which, np.zeros(D - 1), *plain, g, None, False, 1e-6)
-    assert A.asked == ["normal", "product"]
+    assert A.asked == ["normal", "scan", "product"]
     np.testing.assert_array_equal(gram.add(which, goal), dz)
+    gram.scan(g + dz, None)
     gram.propose(which[:3], goal[:3], np.zeros(3), np.ones(3), *(b[:3] for b in box), 0.0, g + dz,
                  None, False, 1e-6)  # fmt: skip
-    assert A.asked[:3] == ["normal", "product", "scan"]
-    assert "normal" not in A.asked[2:]
-    gram.propose(which, goal, *plain, g, np.full(N, 2.0), False, 1e-6)
-    assert A.asked.count("normal") == 2
+    assert A.asked[3:5] == ["scan", "product"]
+    assert not {"normal", "scan"} & set(A.asked[5:])
+
+
+def test_the_curvature_is_that_of_an_earlier_step_as_long_as_it_is_near_and_the_gap_falls() -> None:
+    rng = np.random.default_rng(2)
+    A = Here(rng.standard_normal((N, D)))
+    gram = Gram(A)
+    plain = (np.zeros(D), np.zeros(D), np.ones(D), np.ones(D), np.full(D, -9.0), np.full(D, 9.0))
+
+    def asks(h: float, gap: float) -> bool:
+        before = A.asked.count("normal")
+        gram.propose(np.arange(D), *plain, 0.0, np.ones(N), np.full(N, h), False, gap)
+        return A.asked.count("normal") > before
+
+    assert asks(1.0, 1.0)
+    assert not asks(1.05, 0.1)  # near, and the last step was good
+    assert asks(1.05, 0.09)  # near, but it was not
+    assert not asks(1.05, 0.09)  # the same
+    assert asks(2.0, 1e-4)  # far
 
 
 def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:

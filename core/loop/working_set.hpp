@@ -139,10 +139,10 @@ class WorkingSet {
   }
 
   // Few samples tell most of what many do. Where there are many more of them than features, a fit
-  // of the first quarter, begun in the same way, is where this one starts; unless those are not
-  // like the others, and F is no lower there.
+  // of the first part, begun in the same way, is where this one starts; unless those are not like
+  // the others, and F is no lower there.
   Status fit_fewer_samples(const Callback& callback) {
-    const std::int64_t few = point_.rows() / 4;
+    const std::int64_t few = point_.rows() / A_.head_part();
     const std::unique_ptr<Source<C>> head = few >= 16 * features_.count() ? A_.head(few) : nullptr;
     if (!head) return Status::converged;
     const Observed<L> samples{point_.samples().head(few), point_.samples().loss};

@@ -82,8 +82,10 @@ class Source {
   virtual bool fits(std::span<const Column>) const { return true; }
   virtual void add_columns(std::span<const Column>, std::span<const double>, double*) const {}
   virtual Proposal propose(const FarModel&) { return {}; }
-  // The first rows of the same matrix, where they are cheaper to read than all of them.
+  // The first rows of the same matrix, where they are cheaper to read than all of them; and what
+  // part of the rows it is worth beginning with.
   virtual std::unique_ptr<Source<C>> head(std::int64_t) const { return nullptr; }
+  virtual std::int64_t head_part() const { return 4; }
 
   std::shared_ptr<const void> owner;  // of the memory that it reads, if it lives no longer
 };

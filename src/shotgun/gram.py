@@ -24,11 +24,11 @@ class Tall(Protocol):
     def shape(self) -> tuple[int, int]:
         """n, d."""
 
-    def normal(self, h: Array, g: Array) -> Array:
-        """A'g, A'h and A'HA, one below the other."""
+    def normal(self, h: Array) -> Array:
+        """A'h and A'HA, one below the other."""
 
-    def scan(self, v: Array) -> Array:
-        """A'v."""
+    def scan(self, v: Array, which: Array | None) -> Array:
+        """A'v, for the columns `which` or all."""
 
     def product(self, which: Array, steps: Array) -> Array:
         """A x, for an x that has these steps at some columns and is zero elsewhere."""
@@ -41,7 +41,15 @@ class Gram:
         self.A = A
         self._h: Array | None = None  # for which the sums are
         self._sums = np.empty((0, 0))
+        self._gap = np.inf  # before the last step
+        self._scanned: tuple[Array, Array] | None = None  # v and A'v
         self._products: deque[tuple[Array, Array]] = deque(maxlen=2)
+
+    def scan(self, v: Array, which: Array | None) -> Array:
+        """A'v, for the columns `which` or all: what the loop certifies by is the slope of the next
+        step, where all have a say."""
+        self._scanned = v.copy(), self.A.scan(v, None)
+        return self._scanned[1] if which is None else self._scanned[1][which]
 
     def add(self, which: Array, steps: Array) -> Array:
         """A x; the loop asks for the one at a step's end again."""
@@ -72,7 +80,7 @@ class Gram:
     ) -> tuple[Array, Array]:
         """The weights that minimise the Newton model, and what going there adds to z."""
         h = np.ones(len(g)) if h is None else h
-        slope, pull, curvature = self._ask(h, g, which, inv_scale)
+        slope, pull, curvature = self._ask(h, g, gap, which, inv_scale)
         centre = pull / h.sum() if intercept else means * inv_scale
         slope = slope - centre * g.sum()
         # sum_i h_i (a_i - c)(a_i - c)'
@@ -87,17 +95,30 @@ class Gram:
         dz = self.add(which, inv_scale * goal) - self.add(which, inv_scale * x)
         return goal, dz + constant
 
-    def _ask(self, h: Array, g: Array, which: Array, inv_scale: Array) -> tuple[Array, ...]:
-        """A'g, A'h and A'HA of scaled columns; the last two once for each h."""
-        if self._h is not None and np.array_equal(h, self._h):
-            slope = self.A.scan(g)
-        else:
-            slope, *sums = self.A.normal(h, g)
-            self._h, self._sums = h, np.array(sums)
+    def _ask(
+        self, h: Array, g: Array, gap: float, which: Array, inv_scale: Array
+    ) -> tuple[Array, ...]:
+        """A'g, A'h and A'HA of scaled columns; the last two of an h that is nearly this one, as
+        long as steps by them get on."""
+        moved = np.inf if self._h is None else np.abs(h - self._h).sum() / h.sum()
+        if not (moved == 0 or (moved < _NEAR and gap < _GETS_ON * self._gap)):
+            self._h, self._sums = h, self.A.normal(h)
+        self._gap = gap
         scaled = self._sums[:, which] * inv_scale
-        return slope[which] * inv_scale, scaled[0], inv_scale[:, None] * scaled[1:][which]
+        return self._slope(g)[which] * inv_scale, scaled[0], inv_scale[:, None] * scaled[1:][which]
+
+    def _slope(self, g: Array) -> Array:
+        """A'g."""
+        if self._scanned is not None:
+            v, dots = self._scanned
+            if np.linalg.norm(v - g) <= _SAME * np.linalg.norm(g):
+                return dots
+        return self.scan(g, None)
 
 
+_NEAR = 0.1  # of the curvature: a step by the old one leaves about this part of the way
+_GETS_ON = 0.3  # of the gap before
+_SAME = 1e-13  # but for what makes the dual point orthogonal to a constant
 _CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
 _NOTHING = 1e-14  # of the largest eigenvalue: rounding
 

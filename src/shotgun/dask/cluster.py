@@ -66,8 +66,11 @@ class Matrix(Elsewhere):
         """What the core asks."""
         kind = "remote_dense" if self.dense else "remote"
         made = getattr(_core, f"{kind}{8 * self.dtype.itemsize}")
-        asked = (self._scan, self._survey, self._dense if self.dense else self._sparse)
-        design: _core.Design = made(*self.shape, self.nnz, *asked, self._head, self._far())
+        gram = Gram(self) if self._tall() else None
+        far = self._far() if gram is None else (np.ones(self.shape[1]), 0.0, gram.add, gram.propose)
+        scan = self.scan if gram is None else gram.scan
+        asked = (scan, self._survey, self._dense if self.dense else self._sparse)
+        design: _core.Design = made(*self.shape, self.nnz, *asked, self._head, far)
         return design
 
     def _head(self, rows: int) -> _core.Design | None:
@@ -100,17 +103,15 @@ class Matrix(Elsewhere):
         return self._each() * self.nnz <= min(self.room, LIGHT)
 
     def _tall(self) -> bool:
-        """Whether A'HA is cheap beside A."""
+        """Whether it does not come here, but A'HA, which is cheap beside it."""
         n, d = self.shape
-        return self.dense and self.tiled is None and 0 < d <= 512 and n >= 16 * d
+        dense_rows = self.dense and self.tiled is None
+        return dense_rows and 0 < d <= 512 and n >= 16 * d and not self._light()
 
     def _far(self) -> Any:
         """What the core has to know if columns stay with the workers."""
         if self._light():
             return None
-        if self._tall():
-            gram = Gram(self)
-            return np.ones(self.shape[1]), 0.0, gram.add, gram.propose
         each = self._each()
         if each * self.nnz <= self.room:
             return None
@@ -137,7 +138,8 @@ class Matrix(Elsewhere):
         starts, rows, values = self._sparse(which)
         return sp.csc_array((values, rows, starts), shape=(self.shape[0], len(which)))
 
-    def _scan(self, v: Array, which: Array | None) -> Array:
+    def scan(self, v: Array, which: Array | None = None) -> Array:
+        """A'v, for the columns `which` or all."""
         if self.tiled is None:
             shared = None if which is None else delayed(which)
             return self._summed(lambda shard, rows: shard.scan(v[rows], shared))
@@ -158,13 +160,9 @@ class Matrix(Elsewhere):
         parts = compute([shard.survey(weights, shared) for shard in self.shards])
         return np.concatenate(parts, axis=1)
 
-    def scan(self, v: Array) -> Array:
-        """A'v."""
-        return self._scan(v, None)
-
-    def normal(self, h: Array, g: Array) -> Array:
-        """A'g, A'h and A'HA of shards of rows, one below the other."""
-        return self._summed(lambda shard, rows: shard.normal(h[rows], g[rows]))
+    def normal(self, h: Array) -> Array:
+        """A'h and A'HA of shards of rows, one below the other."""
+        return self._summed(lambda shard, rows: shard.normal(h[rows]))
 
     def _sparse(self, which: Array) -> tuple[Array, Array, Array]:
         """Where each of the columns starts, rows and values."""

@@ -73,12 +73,12 @@ class Shard:
             all_of_them = np.array_equal(which, np.arange(A.shape[1]))
             return A if all_of_them else A.T[which].T  # whole columns, not rows
 
-    def normal(self, h: Array, g: Array) -> Array:
-        """Its part of A'g, A'h and A'HA, one below the other."""
+    def normal(self, h: Array) -> Array:
+        """Its part of A'h and A'HA, one below the other."""
         with _blamed(self.name):
             design = self._design()
-            parts = [_core.scan(design, g, None), _core.scan(design, h, None)]
-            return np.concatenate([*parts, _core.gram(design, h)]).reshape(-1, self.A.shape[1])
+            parts = _core.scan(design, h, None), _core.gram(design, h)
+            return np.concatenate(parts).reshape(-1, self.A.shape[1])
 
     def head(self, rows: int) -> Shard:
         """Its first rows."""
@@ -101,9 +101,9 @@ class Shard:
         A = self.columns(which)
         if sp.issparse(A):
             return np.asarray(A @ steps)
-        z = np.zeros(A.shape[0])
+        z, part = np.zeros(A.shape[0]), np.empty(A.shape[0])
         for a, length in zip(A.T, steps, strict=True):  # BLAS would round as its threads do
-            z += length * a
+            z += np.multiply(a, length, out=part)  # into memory that is there already
         return z
 
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
