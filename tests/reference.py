@@ -308,7 +308,7 @@ class Barrier:
         walls = 2 * (F.lam > 0).sum() + np.isfinite(F.lo).sum() + np.isfinite(F.hi).sum()
         walls = max(walls, 1)
         self.mu = 1e-2 * F.value(v) / walls
-        for _ in range(40):  # half of them where F begins very high
+        for _ in range(40):
             if error <= 1e-16 * F.value(best) or walls * self.mu < 1e-18 * F.value(v):
                 break
             v = self.descend(v)
@@ -319,13 +319,18 @@ class Barrier:
         return best
 
     def inside(self) -> tuple[Vector, Any]:
-        """A point with room on all sides, and what is far for a weight."""
+        """A point with room on all sides, not much higher than zero is, and what is far for a
+        weight."""
         F = self.F
         zero = np.clip(np.zeros(len(F.lam), Exact), F.lo, F.hi)
         size = np.abs(F.derivatives(zero)[0]).max() / 10
-        size = size if size > 0 else 1
-        room = np.minimum(size, (F.hi - F.lo) / 4)
-        v = np.clip(zero, F.lo + room, F.hi - room)
+        size = size if size > 0 else Exact(1)
+        for _ in range(60):
+            room = np.minimum(size, (F.hi - F.lo) / 4)
+            v = np.clip(zero, F.lo + room, F.hi - room)
+            if F.value(v) <= 10 * F.value(zero):
+                break
+            size /= 4
         return v, 100 * np.maximum(size, np.abs(v).max())
 
     def descend(self, v: Vector) -> Vector:
