@@ -184,6 +184,30 @@ def test_the_rows_of_a_tall_matrix_stay_with_the_workers(
     assert sum(came) <= A.size / 4  # at most a few samples, to begin with
 
 
+@pytest.mark.parametrize(("shift", "signal", "lam"), [(3.0, 1.0, 20.0), (0.5, 10.0, 2.0)])
+def test_columns_far_from_zero_and_fits_that_sharpen_converge(
+    shift: float, signal: float, lam: float
+) -> None:
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((6400, 20))
+    target = signal * A[:, :4].sum(1) + rng.standard_normal(6400) > 0
+    A += shift
+    with dask.config.set(scheduler="threads"):
+        fit = shotgun.solve(
+            tall_on_cluster(A), target, lam, "logistic", fit_intercept=True, tol=1e-8
+        )
+    assert fit.status == "converged"
+    assert fit.n_rounds <= 15
+
+
+@pytest.mark.parametrize(("n", "samples"), [(2000, {320, 2000}), (1000, {1000})])
+def test_there_are_sixteen_samples_for_each_feature_at_first(n: int, samples: set[int]) -> None:
+    A, y = tall()
+    with dask.config.set(scheduler="threads"):
+        fit = shotgun.solve(tall_on_cluster(A[:n]), y[:n] > 2, 20.0, "logistic", trace=True)
+    assert {row["samples"] for row in fit.trace} == samples
+
+
 def test_a_tall_fit_has_the_same_bits_for_any_workers(client: Any) -> None:
     A, y = tall()
 

@@ -68,7 +68,7 @@ def test_a_step_leads_to_the_minimum_of_the_model(centring: str) -> None:
     gram = Gram(Here(A))
     box = (np.full(D, 5.0), np.full(D, -0.4), np.full(D, 0.5))
     goal, dz = gram.propose(
-        np.arange(D), x, means, inv_scale, *box, 0.3, h * (B @ x - y), h, intercept, 1e-9
+        np.arange(D), x, means, inv_scale, *box, 1.0, 0.3, h * (B @ x - y), h, intercept, 1e-9
     )
     np.testing.assert_allclose(goal, best.x, atol=1e-5)
     np.testing.assert_allclose(B @ x + dz, B @ best.x + best.intercept, atol=1e-4)
@@ -79,14 +79,14 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     A = Here(rng.standard_normal((N, D)))
     gram = Gram(A)
     which, box = np.arange(D - 1), (np.ones(D - 1), np.full(D - 1, -9.0), np.full(D - 1, 9.0))
-    plain = (np.zeros(D - 1), np.ones(D - 1), *box, 0.0)
+    plain = (np.zeros(D - 1), np.ones(D - 1), *box, 1.0, 0.0)
     g = rng.standard_normal(N)
     goal, dz = gram.propose(which, np.zeros(D - 1), *plain, g, None, False, 1e-6)
     assert A.asked == ["normal", "scan", "product"]
     np.testing.assert_array_equal(gram.add(which, goal), dz)
     gram.scan(g + dz, None)
-    gram.propose(which[:3], goal[:3], np.zeros(3), np.ones(3), *(b[:3] for b in box), 0.0, g + dz,
-                 None, False, 1e-6)  # fmt: skip
+    few = [part[:3] for part in (which, goal, np.zeros(D), np.ones(D), *box)]
+    gram.propose(*few, 1.0, 0.0, g + dz, None, False, 1e-6)
     assert A.asked[3:5] == ["scan", "product"]
     assert not {"normal", "scan"} & set(A.asked[5:])
 
@@ -99,14 +99,33 @@ def test_the_curvature_is_that_of_an_earlier_step_as_long_as_it_is_near_and_the_
 
     def asks(h: float, gap: float) -> bool:
         before = A.asked.count("normal")
-        gram.propose(np.arange(D), *plain, 0.0, np.ones(N), np.full(N, h), False, gap)
+        gram.propose(np.arange(D), *plain, gap, 0.0, np.ones(N), np.full(N, h), False, 1e-9)
         return A.asked.count("normal") > before
 
     assert asks(1.0, 1.0)
-    assert not asks(1.05, 0.1)  # near, and the last step was good
-    assert asks(1.05, 0.09)  # near, but it was not
-    assert not asks(1.05, 0.09)  # the same
-    assert asks(2.0, 1e-4)  # far
+    assert not asks(1.05, 0.01)  # near, and the last step was good
+    assert asks(1.05, 0.005)  # near, but it was not
+    assert not asks(1.05, 0.005)  # the same
+    assert asks(2.0, 1e-5)  # far
+
+
+@pytest.mark.parametrize("part", [0.95, 1.05])
+def test_a_step_by_an_old_curvature_leads_nearly_to_the_minimum(part: float) -> None:
+    """Of columns far from zero, where what centring takes is most of the curvature."""
+    rng = np.random.default_rng(4)
+    A, y = rng.standard_normal((N, D)) + 50, rng.standard_normal(N)
+    y += A[:, 0]
+    zero = np.zeros(D)
+    box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
+    asked = Here(A)
+    gram = Gram(asked)
+    for h, gap in ((np.ones(N), 1.0), (np.full(N, part), 1e-3)):
+        goal, _ = gram.propose(
+            np.arange(D), zero, zero, zero + 1, *box, gap, 0.0, -h * (y - y.mean()), h, True, 1e-9
+        )
+    assert asked.asked.count("normal") == 1
+    best = shotgun.solve(A, y, 5.0, fit_intercept=True, weights=h, tol=1e-12)
+    assert np.abs(goal - best.x).max() <= 0.1 * np.abs(best.x).max()
 
 
 def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:
@@ -117,10 +136,10 @@ def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:
     gram = Gram(Here(A))
     box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
     zero, one = np.zeros(D), np.ones(D)
-    goal, _ = gram.propose(np.arange(D), zero, zero, one, *box, 0.0, -y, None, False, 1e-9)
+    goal, _ = gram.propose(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, None, False, 1e-9)
     best = shotgun.solve(A, y, 5.0, tol=1e-12)
     np.testing.assert_allclose(A @ goal, A @ best.x, atol=1e-5)
     nothing, _ = gram.propose(
-        np.array([2]), *(v[:1] for v in (zero, zero, one, *box)), 0.0, -y, None, False, 1e-9
+        np.array([2]), *(v[:1] for v in (zero, zero, one, *box)), 1.0, 0.0, -y, None, False, 1e-9
     )
     assert nothing == 0

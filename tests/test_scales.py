@@ -135,3 +135,28 @@ def test_a_tiny_column_with_a_bound_and_a_large_l2_is_solved() -> None:
     fit = shotgun.solve(A, y, 0.0, l2=1e24, bounds=(0.5, 1.0))
     assert fit.x[0] == 0.5
     assert fit.objective == pytest.approx(1.25e23)
+
+
+@pytest.mark.parametrize("lam", [1e181, 1e290])
+def test_a_tiny_column_with_a_bound_and_a_large_lam_is_solved(lam: float) -> None:
+    A, y = np.array([[1.25730221e-145], [-1.32104863e-145]]), np.array([1.304e-150, 9.47e-151])
+    fit = shotgun.solve(A, y, lam, bounds=(0.5, 1.0))
+    assert fit.x[0] == 0.5
+    assert fit.objective == pytest.approx(lam / 2)
+    assert fit.status == "converged"
+
+
+@pytest.mark.parametrize(("size", "lam"), [(1e-308, 0.0), (2e-313, 5e-324)])
+def test_columns_whose_values_are_hardly_numbers_are_fitted(size: float, lam: float) -> None:
+    fit = shotgun.solve(np.full((2, 1), size), np.full(2, 1e-6), lam)
+    best = lam * (1e-6 / size)
+    assert fit.objective <= 1.1 * best + 1e-20
+
+
+def test_a_path_to_a_large_lam_or_l2_scales_tiny_columns_as_a_fit_does() -> None:
+    A, y = np.array([[1.25730221e-145], [-1.32104863e-145]]), np.array([1.304e-150, 9.47e-151])
+    bounds = (0.5, 1.0)
+    (fit,) = shotgun.path(A, y, [1e290], bounds=bounds)
+    assert fit.objective == pytest.approx(5e289)
+    *_, fit = shotgun.path(A, y, [1e3, 1.0], l2=[0.0, 1e80], bounds=bounds)
+    assert fit.objective == pytest.approx(1.25e79)

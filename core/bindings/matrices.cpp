@@ -100,7 +100,7 @@ void visit_sparse(nb::handle answer, std::size_t count, std::int64_t n,
 
 // For columns that do not all fit here: what each takes, what all may take, and who works on them
 // if it is more, add(which, steps) and
-// propose(which, x, means, inv_scale, lam, lo, hi, l2, g, h or None, intercept, gap).
+// propose(which, x, means, inv_scale, lam, lo, hi, gap, l2, g, h or None, intercept, enough).
 using Far = std::tuple<Doubles, double, nb::callable, nb::callable>;
 
 template <class T>
@@ -115,10 +115,10 @@ Proposal proposed(const FarModel& model, std::int64_t n, const nb::callable& pro
     lo.push_back(p.lo);
     hi.push_back(p.hi);
   }
-  const nb::object answer =
-      call(propose, owned(model.which), owned(model.x), owned(model.means), owned(model.inv_scale),
-           own(lam), own(lo), own(hi), nb::cast(model.penalties.front().l2), copied(model.g, n),
-           copied(model.h, n), nb::cast(model.intercept), nb::cast(model.gap));
+  const nb::object answer = call(
+      propose, owned(model.which), owned(model.x), owned(model.means), owned(model.inv_scale),
+      own(lam), own(lo), own(hi), nb::cast(model.gap), nb::cast(model.penalties.front().l2),
+      copied(model.g, n), copied(model.h, n), nb::cast(model.intercept), nb::cast(model.enough));
   Proposal found{std::vector<double>(model.which.size()),
                  std::vector<double>(static_cast<std::size_t>(n))};
   take(answer[0], static_cast<std::int64_t>(found.goal.size()), found.goal.data());

@@ -11,7 +11,7 @@ template <Columns C, Loss L>
 class Active {
  public:
   Active(const Features<C>& features, const Scan<C>& scan, const Point<C, L>& point, bool screens,
-         int threads, Watch& watch)
+         int threads, const Watch& watch)
       : features_(features),
         scan_(scan),
         point_(point),
@@ -25,7 +25,7 @@ class Active {
   std::int64_t size() const { return static_cast<std::int64_t>(columns_.size()); }
   bool holds(Column j) const { return std::ranges::binary_search(columns_, j); }
   std::int64_t screened() const { return screened_; }
-  PerColumn<Column> take() { return std::move(columns_); }
+  PerColumn<Column> take() && { return std::move(columns_); }
 
   // Whether a gap tells how far F is from its minimum: not where nothing penalises a weight, but
   // for those that the dual point can be made orthogonal to.
@@ -33,7 +33,7 @@ class Active {
 
   // It moves nothing, and its penalty wants it at zero. (Centred to nothing is not nothing: what
   // rounding leaves of such a column keeps its say. And what was never looked at is not known.)
-  bool idle(Column j) const {
+  bool at_rest(Column j) const {
     return features_.empty(j) && features_.penalty(j).silent_at_zero() && !watch_.stopped();
   }
 
@@ -60,8 +60,8 @@ class Active {
 
   // Columns that are packed still, though screening has dropped them, may have been moved by a shot
   // that is not exact: then they have a say again.
-  template <class Is>
-  void reawaken(Is&& packed) {
+  template <class IsPacked>
+  void reawaken(IsPacked&& packed) {
     std::vector<Column> back;
     const auto look = [&](Column j) {
       if (packed(j) && !holds(j)) back.push_back(j);
@@ -105,7 +105,7 @@ class Active {
   const Point<C, L>& point_;
   bool screens_;
   int threads_;
-  Watch& watch_;
+  const Watch& watch_;
   PerColumn<Column> columns_;
   std::int64_t screened_ = 0;
   bool certifiable_ = true;

@@ -30,7 +30,7 @@ class Certificate {
   double lower() const { return lower_; }
 
   // From all that have a say.
-  void look(std::span<const Voice> voices) {
+  void certify(std::span<const Voice> voices) {
     const auto count = static_cast<std::int64_t>(voices.size());
     const bool free = !active_.certifiable() || !point_.free().empty();  // then it has a say
     const double beta = free ? point_.beta() : L::beta;

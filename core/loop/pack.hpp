@@ -29,8 +29,8 @@ class Pack {
     return exact_ ? body(columns_) : body(copies_);
   }
 
-  // Adds columns. Only those are fetched; a working set that screening has emptied by half, which
-  // leaves the active, starts afresh.
+  // Adds columns. Only those are fetched. It starts afresh, with the active columns, where
+  // screening has emptied it by half, and stays elsewhere where it does not fit.
   void extend(std::span<const Column> active, std::vector<Column> fresh, bool exactly) {
     std::vector<Column> keep;
     for (Column j : active)

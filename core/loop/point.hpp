@@ -163,7 +163,7 @@ class Point {
   // The same for columns that stay elsewhere, whose holders solve their blocks of the Newton model,
   // each as if it were alone: the d-GLMNET of Trofimov and Genkin (2015). What a holder adds to the
   // constant is found again by refresh(), which must follow.
-  Step step_elsewhere(std::span<const Column> which, double gap) {
+  Step step_elsewhere(std::span<const Column> which, double gap, double enough) {
     // On the scale on which all have the same l2.
     std::vector<double> from, means, inv_scale, units;
     std::vector<Penalty> penalties;
@@ -178,7 +178,7 @@ class Point {
     }
     gradient();
     const Proposal there = A_.propose({which, from, means, inv_scale, penalties, g_.data(),
-                                       curvature(), features_.intercept(), gap});
+                                       curvature(), features_.intercept(), gap, enough});
     const Step made =
         search(from, there.goal, there.dz, [&](std::size_t k) { return penalties[k]; });
     for (std::size_t k = 0; k < which.size(); ++k)

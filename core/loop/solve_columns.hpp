@@ -8,12 +8,13 @@ namespace shotgun {
 
 // Calls body with the loop for the problem's loss.
 template <class C, class Body>
-auto with_loop(Source<C>& A, const Problem& p, const Options& options, Watch& watch, Body&& body) {
+auto with_loop(Source<C>& A, const Problem& p, const PenaltySpec& penalty, const Options& options,
+               Watch& watch, Body&& body) {
   return std::visit(
       [&]<class L>(const L& loss) {
         const Observed<L> samples{p.samples, loss};
         return body(
-            WorkingSet<C, L>(A, samples, p.penalty, p.intercept, p.standardize, options, watch));
+            WorkingSet<C, L>(A, samples, penalty, p.intercept, p.standardize, options, watch));
       },
       p.loss);
 }
@@ -21,18 +22,23 @@ auto with_loop(Source<C>& A, const Problem& p, const Options& options, Watch& wa
 template <class C>
 Solution On<C>::solve(Source<C>& A, const Problem& p, const Options& options,
                       std::span<const double> x0, const Callback& callback, Watch& watch) {
-  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.solve(x0, callback); });
+  return with_loop(A, p, p.penalty, options, watch,
+                   [&](auto&& loop) { return loop.solve(x0, callback); });
 }
 
 template <class C>
 std::vector<Solution> On<C>::path(Source<C>& A, const Problem& p, const Options& options,
                                   const Grid& grid, const Callback& callback, Watch& watch) {
-  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.path(grid, callback); });
+  PenaltySpec penalty = p.penalty;
+  for (double lam : grid.lams) penalty.most_lam = std::max(penalty.most_lam, lam);
+  for (double l2 : grid.l2s) penalty.most_l2 = std::max(penalty.most_l2, l2);
+  return with_loop(A, p, penalty, options, watch,
+                   [&](auto&& loop) { return loop.path(grid, callback); });
 }
 
 template <class C>
 double On<C>::lambda_max(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
-  return with_loop(A, p, options, watch, [&](auto&& loop) { return loop.lambda_max(); });
+  return with_loop(A, p, p.penalty, options, watch, [&](auto&& loop) { return loop.lambda_max(); });
 }
 
 template <class C>

@@ -30,6 +30,7 @@ class WorkingSet {
              bool standardize, const Options& options, Watch& watch)
       : WorkingSet(A, samples, spec, intercept, standardize, options, watch, {},
                    null_gradient(samples, intercept, options.threads)) {}
+  WorkingSet(const WorkingSet&) = delete;  // its parts refer to each other
 
   Solution solve(std::span<const double> x0, const Callback& callback) {
     start(x0);
@@ -39,7 +40,7 @@ class WorkingSet {
     Solution fit = finish(descend(callback));
     if (!watch_.stopped()) screen();  // by the last gap, the smallest
     fit.n_screened = active_.screened();
-    fit.open = active_.take();
+    fit.open = std::move(active_).take();
     return fit;
   }
 
@@ -81,7 +82,7 @@ class WorkingSet {
         point_(A, samples, features_, options.threads, watch),
         active_(features_, scan_, point_, options.working_set, options.threads, watch),
         certificate_(features_, scan_, point_, active_, options.threads),
-        packed_(A, point_, !options.working_set),
+        W_(A, point_, !options.working_set),
         engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
                               features_.shared())),
         follow_(static_cast<double>(A.rows()), static_cast<double>(features_.count()),
@@ -94,7 +95,7 @@ class WorkingSet {
     for (;; ++row_.round) {
       timed(row_.scan, [&] { scan(); });
       if (watch_.stopped()) return reason();
-      timed(row_.certify, [&] { certificate_.look(voices_); });
+      timed(row_.certify, [&] { certificate_.certify(voices_); });
       if (report(callback)) return Status::stopped;
       if (converged() && !follow_.on_the_way(features_.spec().lam)) return Status::converged;
       if (stalled()) return Status::precision;
@@ -131,7 +132,7 @@ class WorkingSet {
     tol_ = std::max(options_.tol, 1e-2);
     const Status status = descend(callback);
     tol_ = options_.tol;
-    packed_.restart();
+    W_.restart();
     retune(lam, l2, lam);
     follow_.arrived(lam);
     certificate_.restart(lower);
@@ -142,8 +143,9 @@ class WorkingSet {
   // of the first part, begun in the same way, is where this one starts; unless those are not like
   // the others, and F is no lower there.
   Status fit_fewer_samples(const Callback& callback) {
-    const std::int64_t few = point_.rows() / A_.head_part();
-    const std::unique_ptr<Source<C>> head = few >= 16 * features_.count() ? A_.head(few) : nullptr;
+    const std::int64_t least = 16 * features_.count(), most = point_.rows() / 4;
+    const std::int64_t few = std::max(point_.rows() / A_.head_divisor(), least);
+    const std::unique_ptr<Source<C>> head = few <= most ? A_.head(few) : nullptr;
     if (!head) return Status::converged;
     const Observed<L> samples{point_.samples().head(few), point_.samples().loss};
     const double part = samples.total_weight() / features_.total_weight();
@@ -189,8 +191,8 @@ class WorkingSet {
     features_.set_strength(lam, l2);
     active_.awaken();
     const auto support = static_cast<std::int64_t>(point_.support().size());
-    if (2 * support < packed_.size() && (!follow_.follows() || gram_size() > 1)) packed_.clear();
-    packed_.forget_penalties();
+    if (2 * support < W_.size() && (!follow_.follows() || gram_size() > 1)) W_.clear();
+    W_.forget_penalties();
     point_.reprice();
     certificate_.restart();
     progress_ = {};
@@ -261,7 +263,7 @@ class WorkingSet {
     point_.set_all([&](Column j) {
       const Penalty penalty = features_.penalty(j);
       const double start = x0[static_cast<std::size_t>(j)] / features_.inv_scale(j);
-      return penalty.clamp(penalty.excluded() || active_.idle(j) ? 0.0 : start);
+      return penalty.clamp(penalty.excluded() || active_.at_rest(j) ? 0.0 : start);
     });
     point_.refresh();
   }
@@ -278,7 +280,7 @@ class WorkingSet {
   // not plainly at zero, and those that might violate. The only pass over A; the first was made
   // while the columns' norms were taken.
   void scan() {
-    active_.reawaken([&](Column j) { return packed_.holds(j); });
+    active_.reawaken([&](Column j) { return W_.holds(j); });
     std::vector<double> u = point_.dual_candidate();
     if (std::exchange(scanned_, false))
       scan_.replace(std::move(u));
@@ -312,7 +314,7 @@ class WorkingSet {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
     row_.passes = (effort_.work - work_before_) / std::max(1.0, A_.nonzeros());
-    row_.working_set = packed_.size();
+    row_.working_set = W_.size();
     row_.active = active_.size();
     row_.P = std::max<std::int64_t>(1, effort_.P);
     row_.rho = effort_.rho;
@@ -334,7 +336,7 @@ class WorkingSet {
   bool stalled() {
     progress_.note(point_.objective(), certificate_.gap(), 1e-6 * tol_ * null_objective_);
     return progress_.idle() >=
-           (packed_.elsewhere().empty() ? 3 : 10);  // steps of many blocks gain little each
+           (W_.elsewhere().empty() ? 3 : 10);  // steps of many blocks gain little each
   }
   Status reason() const {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
@@ -352,7 +354,7 @@ class WorkingSet {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
     auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : known();
-    Choice choice = choose_columns(std::move(candidates), static_cast<std::size_t>(packed_.size()),
+    Choice choice = choose_columns(std::move(candidates), static_cast<std::size_t>(W_.size()),
                                    point_.rows(), expectation < 1);
     fresh_ = std::move(choice.columns);
     rough_ = !all && choice.rough;
@@ -361,7 +363,7 @@ class WorkingSet {
   std::vector<Candidate> everyone() const {
     std::vector<Candidate> all;
     for (Column j : active_.columns())
-      if (!packed_.holds(j)) all.push_back({infinity, j});
+      if (!W_.holds(j)) all.push_back({infinity, j});
     return all;
   }
   // What the strong rule foresees need not have been looked at.
@@ -387,24 +389,24 @@ class WorkingSet {
                              });
   }
   void consider(Column j, double gradient, double expectation, std::vector<Candidate>& out) const {
-    if (packed_.holds(j)) return;
+    if (W_.holds(j)) return;
     const double urge =
         urgency(features_.penalty(j), point_.x(j), gradient, features_.norm2(j), expectation);
     if (urge > -infinity) out.push_back({urge, j});
   }
 
-  void pack() { packed_.extend(active_.columns(), std::move(fresh_), progress_.idle() > 0); }
+  void pack() { W_.extend(active_.columns(), std::move(fresh_), progress_.idle() > 0); }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
   void shoot() {
-    if (!packed_.elsewhere().empty()) shoot_elsewhere();
-    packed_.visit([&](auto& packed) {
+    if (!W_.elsewhere().empty()) shoot_elsewhere();
+    W_.visit([&](auto& packed) {
       if (packed.which.empty()) return follow_.arrived(features_.spec().lam);
       // Ten times better is much where shots are dear and little where scans are; and if all
       // columns are here, nothing outside can object, only what light copies have let drift, which
       // prox-Newton sets right by itself.
-      const bool whole = options_.working_set && packed_.size() >= active_.size();
+      const bool whole = options_.working_set && W_.size() >= active_.size();
       const bool cheap = shot_work_ < scan_work_;
       const double better = whole ? (L::quadratic ? 1e-3 : 1e-6) : cheap ? 0.01 : 0.1;
       const double ambition = better * std::pow(0.1, progress_.idle());
@@ -427,7 +429,7 @@ class WorkingSet {
     std::int64_t most =
         std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
                                options_.max_epochs - effort_.epochs);
-    if (may_follow(packed)) most = std::min(most, follow_.patience(packed_.size()));
+    if (may_follow(packed)) most = std::min(most, follow_.patience(W_.size()));
     const std::int64_t updates = effort_.updates + effort_.besides;
     shoot_packed(point_, packed, engine_, options_, {certificate_.gap(), target, most}, effort_,
                  watch_);
@@ -438,16 +440,16 @@ class WorkingSet {
   // steps are cheap beside what travels for them, and the gap is far larger than what they leave.
   void shoot_elsewhere() {
     const double care = std::pow(0.1, 3 + progress_.idle());
-    point_.step_elsewhere(packed_.elsewhere(),
-                          care * std::max(certificate_.gap(), tol_ * null_objective_));
+    const double gap = certificate_.gap();
+    point_.step_elsewhere(W_.elsewhere(), gap, care * std::max(gap, tol_ * null_objective_));
     point_.refresh();
     effort_.epochs += 1;
-    effort_.updates += packed_.size();
+    effort_.updates += W_.size();
   }
 
   // The Gram matrix of the working set, in units of A.
   double gram_size() const {
-    const auto size = static_cast<double>(packed_.size());
+    const auto size = static_cast<double>(W_.size());
     return size * size / A_.nonzeros();
   }
   // The homotopy knows no bounds.
@@ -522,7 +524,7 @@ class WorkingSet {
   Point<C, L> point_;
   Active<C, L> active_;
   Certificate<C, L> certificate_;
-  Pack<C, L> packed_;
+  Pack<C, L> W_;
   Engine engine_;
   Effort effort_;
   std::vector<Voice> voices_;  // of the active columns, those with a say in the gap

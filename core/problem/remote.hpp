@@ -130,7 +130,8 @@ class Asking final : public Base {
   std::unique_ptr<Source<C>> head(std::int64_t rows) const override {
     return ask_.head ? ask_.head(rows) : nullptr;
   }
-  std::int64_t head_part() const override { return 16; }  // a round costs more than its operations
+  // A round costs more than its operations.
+  std::int64_t head_divisor() const override { return 16; }
 
  private:
   const Kept<C>& kept() const {

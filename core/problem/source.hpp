@@ -36,14 +36,15 @@ using Light = typename LightOf<C>::type;
 
 // The Newton model of F on columns that stay elsewhere: rows with gradient g and curvature h (none:
 // one), columns less their means (zero where an intercept takes care of them) times inv_scale,
-// weights x and what penalises them, all with one l2. `gap` is how good is good enough.
+// weights x and what penalises them, all with one l2. F has this `gap`; of the model's, some is
+// `enough`.
 struct FarModel {
   std::span<const Column> which;
   std::span<const double> x, means, inv_scale;
   std::span<const Penalty> penalties;
   const double *g, *h;
   bool intercept;
-  double gap;
+  double gap, enough;
 };
 // Where to go from there: the weights, and what that adds to z, the constant included.
 struct Proposal {
@@ -82,10 +83,10 @@ class Source {
   virtual bool fits(std::span<const Column>) const { return true; }
   virtual void add_columns(std::span<const Column>, std::span<const double>, double*) const {}
   virtual Proposal propose(const FarModel&) { return {}; }
-  // The first rows of the same matrix, where they are cheaper to read than all of them; and what
-  // part of the rows it is worth beginning with.
+  // The first rows of the same matrix, where they are cheaper to read than all of them; and into
+  // how many such parts it is worth dividing the rows.
   virtual std::unique_ptr<Source<C>> head(std::int64_t) const { return nullptr; }
-  virtual std::int64_t head_part() const { return 4; }
+  virtual std::int64_t head_divisor() const { return 4; }
 
   std::shared_ptr<const void> owner;  // of the memory that it reads, if it lives no longer
 };

@@ -28,6 +28,7 @@ struct PerFeature {
 struct PenaltySpec {
   double lam = 0, l2 = 0;
   PerFeature factor{1.0}, lo{-infinity}, hi{infinity};
+  double most_lam = 0, most_l2 = 0;  // that will be asked for later, where it is more
 };
 
 // A holds NaN or infinity. Found without a pass of its own: the squares of such a column are not
@@ -235,10 +236,13 @@ class Features {
     const int exponent = exponent_of(largest);
     // No further than to where squares are safe, and the penalty, scaled the other way, is finite.
     int excess = exponent > 300 ? exponent - 60 : exponent < -300 ? exponent + 60 : 0;
-    if (excess < 0) {
-      const double factor = spec_.factor[j], lam = factor == infinity ? 0 : spec_.lam * factor;
-      excess = std::max({excess, exponent_of(lam) - 1000, (exponent_of(spec_.l2) - 1000) / 2});
-    }
+    const auto limit = [&](double strength, int power) {
+      if (excess < 0 && strength > 0)
+        excess = std::max(excess, (exponent_of(strength) - 1000) / power);
+    };
+    if (const double factor = spec_.factor[j]; factor != infinity)
+      limit(std::max(spec_.lam, spec_.most_lam) * factor, 1);
+    limit(std::max(spec_.l2, spec_.most_l2), 2);
     const double scale = std::ldexp(1.0, -excess);
     double seen = 0, sum = 0, size = 0;
     std::int64_t entries = 0;

@@ -48,13 +48,13 @@ class Partition:
 
 @dataclass(frozen=True)
 class Model:
-    """The Newton model of F: rows of gradient g and curvature h, and what is good enough."""
+    """The Newton model of F: rows of gradient g and curvature h, and what is enough."""
 
     l2: float
     g: Array
     h: Array | None  # None: one
     intercept: bool
-    gap: float
+    enough: float  # of its gap
 
 
 class Weights(NamedTuple):
@@ -91,7 +91,7 @@ def step(A: Any, weights: Weights, model: Model) -> tuple[Array, Array]:
         bounds=(weights.lo, weights.hi),
         x0=weights.x,
         fit_intercept=model.intercept,
-        tol=model.gap / null if null > 0 else 0.0,
+        tol=model.enough / null if null > 0 else 0.0,
         n_threads=1,
     )
     return fit.x, A @ (fit.x - weights.x) + fit.intercept

@@ -45,10 +45,15 @@ class Gram:
         self._scanned: tuple[Array, Array] | None = None  # v and A'v
         self._products: deque[tuple[Array, Array]] = deque(maxlen=2)
 
+    def far(self) -> tuple[Array, float, Any, Any]:
+        """What the core has to know of columns that stay elsewhere: each takes something, and there
+        is no room for any."""
+        return np.ones(self.A.shape[1]), 0.0, self.add, self.propose
+
     def scan(self, v: Array, which: Array | None) -> Array:
         """A'v, for the columns `which` or all: what the loop certifies by is the slope of the next
         step, where all have a say."""
-        self._scanned = v.copy(), self.A.scan(v, None)
+        self._scanned = v, self.A.scan(v, None)
         return self._scanned[1] if which is None else self._scanned[1][which]
 
     def add(self, which: Array, steps: Array) -> Array:
@@ -72,53 +77,55 @@ class Gram:
         lam: Array,
         lo: Array,
         hi: Array,
+        gap: float,
         l2: float,
         g: Array,
         h: Array | None,
         intercept: bool,
-        gap: float,
+        enough: float,
     ) -> tuple[Array, Array]:
         """The weights that minimise the Newton model, and what going there adds to z."""
         h = np.ones(len(g)) if h is None else h
-        slope, pull, curvature = self._ask(h, g, gap, which, inv_scale)
-        centre = pull / h.sum() if intercept else means * inv_scale
-        slope = slope - centre * g.sum()
+        curved, sums = self._curvature(h, gap)
+        sums = sums[:, which] * inv_scale
+        pull, curvature = sums[0], inv_scale[:, None] * sums[1:][which]
+        total = curved.sum()
+        centre = pull / total if intercept else means * inv_scale
+        v, dots = self._slope(g)
+        slope = dots[which] * inv_scale - centre * v.sum()
         # sum_i h_i (a_i - c)(a_i - c)'
         cross = np.outer(centre, pull)
-        curvature = curvature - cross - cross.T + h.sum() * np.outer(centre, centre)
+        curvature = curvature - cross - cross.T + total * np.outer(centre, centre)
         weights = Weights(np.arange(len(x)), x, np.ones(len(x)), lam, lo, hi)
         with one_blas_thread():
             root, g_root = _root(curvature, slope)
-            goal, _ = step(root, weights, Model(l2, g_root, None, False, _CARE * gap))
+            goal, _ = step(root, weights, Model(l2, g_root, None, False, _CARE * enough))
         level = -g.sum() / h.sum() if intercept else 0.0
         constant = level - centre @ (goal - x)
         dz = self.add(which, inv_scale * goal) - self.add(which, inv_scale * x)
         return goal, dz + constant
 
-    def _ask(
-        self, h: Array, g: Array, gap: float, which: Array, inv_scale: Array
-    ) -> tuple[Array, ...]:
-        """A'g, A'h and A'HA of scaled columns; the last two of an h that is nearly this one, as
-        long as steps by them get on."""
-        moved = np.inf if self._h is None else np.abs(h - self._h).sum() / h.sum()
-        if not (moved == 0 or (moved < _NEAR and gap < _GETS_ON * self._gap)):
+    def _curvature(self, h: Array, gap: float) -> tuple[Array, Array]:
+        """h, A'h and A'HA; of an h that is nearly this one, as long as steps by it get on."""
+        near = self._h is not None and np.abs(h - self._h).sum() <= _NEAR * h.sum()
+        same = near and np.array_equal(h, self._h)
+        if self._h is None or not (same or (near and gap <= _GETS_ON * self._gap)):
             self._h, self._sums = h, self.A.normal(h)
         self._gap = gap
-        scaled = self._sums[:, which] * inv_scale
-        return self._slope(g)[which] * inv_scale, scaled[0], inv_scale[:, None] * scaled[1:][which]
+        return self._h, self._sums
 
-    def _slope(self, g: Array) -> Array:
-        """A'g."""
+    def _slope(self, g: Array) -> tuple[Array, Array]:
+        """g and A'g, or what the dual point has, which is g but for what makes its sum nothing."""
         if self._scanned is not None:
             v, dots = self._scanned
-            if np.linalg.norm(v - g) <= _SAME * np.linalg.norm(g):
-                return dots
-        return self.scan(g, None)
+            if np.abs(v - g).sum() <= _SAME * np.abs(g).sum():
+                return v, dots
+        return g, self.A.scan(g, None)
 
 
 _NEAR = 0.1  # of the curvature: a step by the old one leaves about this part of the way
-_GETS_ON = 0.3  # of the gap before
-_SAME = 1e-13  # but for what makes the dual point orthogonal to a constant
+_GETS_ON = 0.03  # of the gap before: more, and a new curvature is worth what it costs
+_SAME = 1e-13
 _CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
 _NOTHING = 1e-14  # of the largest eigenvalue: rounding
 

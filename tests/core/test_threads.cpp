@@ -207,12 +207,12 @@ TEST_CASE(
       }
     });
   };
-  bool alone = false;
-  for (int attempt = 0; attempt < 100 && !alone; ++attempt) {  // others may crowd it, too
-    if (region(5ms) == 2) alone = region(0ms) == 1;
-    if (!alone) std::this_thread::sleep_for(10ms);
+  bool noticed = false;
+  for (int attempt = 0; attempt < 100 && !noticed; ++attempt) {  // others may crowd it, too
+    if (region(5ms) == 2) noticed = region(0ms) == 1;
+    if (!noticed) std::this_thread::sleep_for(10ms);
   }
-  CHECK(alone);
+  CHECK(noticed);
   heed_crowds(false);
   std::this_thread::sleep_for(150ms);
   CHECK(region(5ms) == 2);

@@ -67,7 +67,7 @@ class Matrix(Elsewhere):
         kind = "remote_dense" if self.dense else "remote"
         made = getattr(_core, f"{kind}{8 * self.dtype.itemsize}")
         gram = Gram(self) if self._tall() else None
-        far = self._far() if gram is None else (np.ones(self.shape[1]), 0.0, gram.add, gram.propose)
+        far = self._far() if gram is None else gram.far()
         scan = self.scan if gram is None else gram.scan
         asked = (scan, self._survey, self._dense if self.dense else self._sparse)
         design: _core.Design = made(*self.shape, self.nnz, *asked, self._head, far)
@@ -242,6 +242,7 @@ class Far:
         lam: Array,
         lo: Array,
         hi: Array,
+        gap: float,
         *model: Any,
     ) -> tuple[Array, Array]:
         """The weights that each block wants, the others at rest, and what all that adds to z."""
@@ -254,7 +255,7 @@ class Far:
         block_of, places = self.partition.block_of[which], self.partition.places(which)
         wanted = [(b, np.flatnonzero(block_of == b)) for b in np.unique(block_of)]
         whole = Model(*model)
-        shared = delayed(replace(whole, gap=whole.gap / len(wanted)), traverse=False)
+        shared = delayed(replace(whole, enough=whole.enough / len(wanted)), traverse=False)
         asked = [
             Weights(*(part[at] for part in (places, x, inv_scale, lam, lo, hi))) for _, at in wanted
         ]

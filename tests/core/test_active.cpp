@@ -1,0 +1,119 @@
+#include "loop/active.hpp"
+#include "support.hpp"
+
+using namespace testing;
+
+namespace {
+
+using Cols = DenseColumns<double>;
+
+// Everything that the active columns of a fit at x = 0 look at.
+struct Fit {
+  explicit Fit(const Example& example)
+      : e(example),
+        A(e.A.dense.data(), e.A.n, e.A.d, e.A.n),
+        watch(nullptr, infinity),
+        samples{e.samples(), Squared{}},
+        u(gradient()),
+        features(A, samples, e.penalty(), false, false, u, dots, 1, watch),
+        scan(A, features, samples, dots, u, 1, watch),
+        point(A, samples, features, 1, watch),
+        active(features, scan, point, true, 1, watch) {}
+
+  Doubles gradient() const {
+    Doubles g(e.y);
+    for (double& v : g) v = -v;
+    return g;
+  }
+  void move(Column k, double x) {
+    point.set_all([&](Column j) { return j == k ? x : point.x(j); });
+  }
+
+  Example e;
+  DenseSource<double> A;
+  Watch watch;
+  Observed<Squared> samples;
+  Doubles u;
+  PerColumn<double> dots;
+  Features<Cols> features;
+  Scan<Cols> scan;
+  Point<Cols, Squared> point;
+  Active<Cols, Squared> active;
+};
+
+// All columns alike, or each with a penalty of its own.
+Example example(bool alike) {
+  Example e = make_example(80, 30, 0.7, Squared{}, 5);
+  if (!alike) e.factor = Doubles(30, 1.0), e.factor[7] = 1.5, e.lo = Doubles(30, -9.0);
+  e.lam = 60;
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("screening drops the columns that the gap decides, and no other") {
+  for (bool alike : {true, false}) {
+    Fit fit(example(alike));
+    CHECK(fit.active.size() == 30);
+    for (double radius : {3.0, 0.0}) {
+      fit.active.screen(1.0, radius);
+      for (Column j = 0; j < 30; ++j) {
+        const double reach = std::abs(fit.scan.c(j)) + radius * std::sqrt(fit.features.norm2(j));
+        CHECK(fit.active.holds(j) == (reach > fit.features.penalty(j).lam));
+      }
+      CHECK(fit.active.screened() == 30 - fit.active.size());
+    }
+    CHECK(fit.active.screened() > 5);
+    CHECK(fit.active.size() > 2);
+    fit.active.awaken();
+    CHECK(fit.active.size() == 30);
+    CHECK(fit.active.screened() == 0);
+  }
+}
+
+TEST_CASE("a column that was dropped, is packed still and has moved is active again") {
+  for (bool alike : {true, false}) {
+    Fit fit(example(alike));
+    fit.active.screen(1.0, 0.0);
+    Column k = 0;
+    while (fit.active.holds(k)) ++k;
+    const std::int64_t before = fit.active.size(), screened = fit.active.screened();
+    fit.move(k, 0.5);
+    fit.active.reawaken([](Column) { return false; });
+    CHECK(!fit.active.holds(k));
+    fit.active.reawaken([&](Column j) { return j == k; });
+    CHECK(fit.active.holds(k));
+    CHECK(fit.active.size() == before + 1);
+    CHECK(fit.active.screened() == screened - 1);
+    CHECK(std::ranges::is_sorted(fit.active.columns()));
+    fit.active.screen(1.0, 0.0);  // it is not where it was decided to be
+    CHECK(fit.active.holds(k));
+  }
+}
+
+TEST_CASE("columns of nothing and excluded ones are never active, unless nothing is screened") {
+  Example e = example(false);
+  for (std::int64_t i = 0; i < e.A.n; ++i) e.A.dense[at(3 * e.A.n + i)] = 0;
+  e.factor[5] = infinity;
+  e.lo.clear();
+  Fit fit(e);
+  CHECK(!fit.active.holds(3));
+  CHECK(fit.active.at_rest(3));
+  CHECK(!fit.active.holds(5));
+  CHECK(!fit.active.at_rest(5));
+  CHECK(fit.active.screened() == 1);
+  const Active<Cols, Squared> all(fit.features, fit.scan, fit.point, false, 1, fit.watch);
+  CHECK(all.holds(3));
+  CHECK(!all.holds(5));
+}
+
+TEST_CASE("a gap tells nothing where weights have no penalty on some side") {
+  Example e = example(false);
+  CHECK(Fit(e).active.certifiable());
+  e.factor[4] = 0;
+  CHECK(!Fit(e).active.certifiable());  // bounded below alone
+  e.lo[4] = -infinity;
+  CHECK(Fit(e).active.certifiable());  // free: the dual point is made orthogonal to it
+  e.lam = 0;
+  CHECK(!Fit(e).active.certifiable());
+}
