@@ -107,12 +107,15 @@ class Gram:
 
     def _curvature(self, h: Array, gap: float) -> tuple[Array, Array]:
         """h, A'h and A'HA; of an h that is nearly this one, as long as steps by it get on."""
-        near = self._h is not None and np.abs(h - self._h).sum() <= _NEAR * h.sum()
-        same = near and np.array_equal(h, self._h)
-        if self._h is None or not (same or (near and gap <= _GETS_ON * self._gap)):
+        if self._h is None or not self._serves(self._h, h, gap):
             self._h, self._sums = h, self.A.normal(h)
         self._gap = gap
         return self._h, self._sums
+
+    def _serves(self, old: Array, h: Array, gap: float) -> bool:
+        moved = np.abs(h - old).sum()
+        near = moved <= _NEAR * h.sum()
+        return bool(moved == 0 or (near and gap <= _GETS_ON * self._gap))
 
     def _slope(self, g: Array) -> tuple[Array, Array]:
         """g and A'g, or what the dual point has, which is g but for what makes its sum nothing."""
