@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,10 @@ from reference import CLASSES, loss_slopes  # noqa: E402
 
 # Fits of tests have the threads that they ask for, whatever else the machine does.
 _core.heed_crowds(False)
+
+# A shell has what it runs in the background ignore Ctrl-C, and so would the children of tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, so that a red run is red again; HYPOTHESIS_PROFILE=explore draws
 # new ones each time, ten times as many, and nightly fifty times.

@@ -1,45 +1,8 @@
-#include "loop/active.hpp"
-#include "support.hpp"
+#include "fit.hpp"
 
 using namespace testing;
 
 namespace {
-
-using Cols = DenseColumns<double>;
-
-// Everything that the active columns of a fit at x = 0 look at.
-struct Fit {
-  explicit Fit(const Example& example)
-      : e(example),
-        A(e.A.dense.data(), e.A.n, e.A.d, e.A.n),
-        watch(nullptr, infinity),
-        samples{e.samples(), Squared{}},
-        u(gradient()),
-        features(A, samples, e.penalty(), false, false, u, dots, 1, watch),
-        scan(A, features, samples, dots, u, 1, watch),
-        point(A, samples, features, 1, watch),
-        active(features, scan, point, true, 1, watch) {}
-
-  Doubles gradient() const {
-    Doubles g(e.y);
-    for (double& v : g) v = -v;
-    return g;
-  }
-  void move(Column k, double x) {
-    point.set_all([&](Column j) { return j == k ? x : point.x(j); });
-  }
-
-  Example e;
-  DenseSource<double> A;
-  Watch watch;
-  Observed<Squared> samples;
-  Doubles u;
-  PerColumn<double> dots;
-  Features<Cols> features;
-  Scan<Cols> scan;
-  Point<Cols, Squared> point;
-  Active<Cols, Squared> active;
-};
 
 // All columns alike, or each with a penalty of its own.
 Example example(bool alike) {
