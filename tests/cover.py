@@ -21,6 +21,8 @@ LEAST = 95  # per cent
 # What says nothing of the lines, and what reaches those of the core that the tests in C++ do not.
 BESIDE = "study browser test_sklearn_suite.py test_sklearn_agreement.py test_real_data.py"
 BESIDE += " test_engines.py test_losses.py test_threads.py test_thread_limits.py test_ctrl_c.py"
+BESIDE += " test_solve.py test_warm_starts.py test_singular.py test_constants.py test_scales.py"
+BESIDE += " test_properties.py test_processes.py test_interrupts.py test_interleavings.py"
 REMOTE = "test_disk.py test_dask.py test_io.py test_parallelism.py test_path.py test_kernels.py"
 
 # Python begins with this where PYTHONPATH has it: what is installed for editing is not taken then.
@@ -56,35 +58,36 @@ def build(folder: Path) -> Path:
     return site
 
 
-def python_lines(folder: Path) -> float:
+def run_tests(folder: Path, site: Path) -> None:
+    """Those in C++; those in Python that reach more of the core, on the core that counts; and the
+    others."""
     for old in folder.glob(".coverage*"):
         old.unlink()
+    run(folder / "core_tests", "--minimal")
+    tests = [f"tests/{test}" for test in REMOTE.split()]
+    covered(folder, "run", "-m", "pytest", "-q", *tests, PYTHONPATH=site)
+    beside = [f"--ignore=tests/{test}" for test in (BESIDE + " " + REMOTE).split()]
+    covered(folder, "run", "-m", "pytest", "-q", *beside)
+
+
+def covered(folder: Path, *arguments: object, **environment: object) -> None:
     where: dict[str, object] = {
         "COVERAGE_FILE": folder / ".coverage",
         "COVERAGE_RCFILE": ROOT / "pyproject.toml",
         "SHOTGUN_TRUST": "",  # what these tests try, they have tried before
     }
-    coverage = (sys.executable, "-m", "coverage")
-    run(
-        *coverage,
-        "run",
-        "-m",
-        "pytest",
-        "-q",
-        *(f"--ignore=tests/{t}" for t in BESIDE.split()),
-        **where,
-    )
-    run(*coverage, "combine", "-q", **where)
-    run(*coverage, "report", **where)
-    run(*coverage, "json", "-q", "-o", folder / "python.json", **where)
+    run(sys.executable, "-m", "coverage", *arguments, **where, **environment)
+
+
+def python_lines(folder: Path) -> float:
+    covered(folder, "combine", "-q")
+    covered(folder, "report")
+    covered(folder, "json", "-q", "-o", folder / "python.json")
     found = json.loads((folder / "python.json").read_text())
     return float(found["totals"]["percent_covered"])
 
 
-def core_lines(folder: Path, site: Path) -> float:
-    run(folder / "core_tests", "--minimal")
-    tests = [f"tests/{test}" for test in REMOTE.split()]
-    run(sys.executable, "-m", "pytest", "-q", *tests, PYTHONPATH=site)
+def core_lines(folder: Path) -> float:
     options = ["--filter", "core/", "--exclude", "core/study/", "--exclude", "core/bindings/study"]
     options += ["--merge-lines", "--gcov-ignore-parse-errors=negative_hits.warn_once_per_file"]
     options += ["--txt", "-", "--json-summary", folder / "core.json"]
@@ -95,7 +98,8 @@ def core_lines(folder: Path, site: Path) -> float:
 def main() -> int:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/coverage").resolve()
     site = build(folder)
-    found = {"src/shotgun": python_lines(folder), "core": core_lines(folder, site)}
+    run_tests(folder, site)
+    found = {"src/shotgun": python_lines(folder), "core": core_lines(folder)}
     print({name: f"{percent:.2f} %" for name, percent in found.items()})
     for name, percent in found.items():
         note({"lines executed": {name: {"per cent": round(percent, 2)}}})
