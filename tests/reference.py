@@ -33,11 +33,13 @@ def loss_values(loss: str, z: Any, y: Any, delta: float = 1.35) -> Any:
     if loss == "huber":
         r = np.abs(z - y)
         return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2))
-    with np.errstate(over="ignore", invalid="ignore"):  # a step too long is infinitely bad
-        excess = z - np.log(np.where(y > 0, y, 1).astype(z.dtype))  # of the log of the rate
-        small = excess * excess * (0.5 + excess * (1 / 6 + excess / 24))
-        growth = np.where(np.abs(excess) < 1e-6, small, np.expm1(excess) - excess)
-        return np.where(y > 0, y * growth, np.exp(z))
+    if loss == "poisson":
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long is infinitely bad
+            excess = z - np.log(np.where(y > 0, y, 1).astype(z.dtype))  # of the log of the rate
+            small = excess * excess * (0.5 + excess * (1 / 6 + excess / 24))
+            growth = np.where(np.abs(excess) < 1e-6, small, np.expm1(excess) - excess)
+            return np.where(y > 0, y * growth, np.exp(z))
+    raise ValueError(f"unknown loss {loss!r}")
 
 
 def loss_slopes(loss: str, z: Any, y: Any, delta: float = 1.35) -> tuple[Any, Any]:
@@ -53,11 +55,13 @@ def loss_slopes(loss: str, z: Any, y: Any, delta: float = 1.35) -> tuple[Any, An
     if loss == "huber":
         inside = np.clip(z - y, -delta, delta)
         return inside, np.where(inside == z - y, 1.0, 0.0)
-    return np.exp(z) - y, np.exp(z)
+    if loss == "poisson":
+        return np.exp(z) - y, np.exp(z)
+    raise ValueError(f"unknown loss {loss!r}")
 
 
-def loss_conjugates(loss: str, u: Any, y: Any) -> Any:
-    """sup_z uz - L(z, y), for u inside its domain."""
+def loss_conjugates(loss: str, u: Any, y: Any, delta: float = 1.35) -> Any:
+    """sup_z uz - L(z, y), for u inside its domain (of huber: |u| <= delta)."""
     if loss in ("squared", "huber"):
         return u * (u / 2 + y)
     if loss == "logistic":
@@ -66,7 +70,9 @@ def loss_conjugates(loss: str, u: Any, y: Any) -> Any:
     if loss == "squared_hinge":
         p = -y * u
         return p * (p / 4 - 1)
-    return _entropy(u + y) - (u + y) - _entropy(y) + y
+    if loss == "poisson":
+        return _entropy(u + y) - (u + y) - _entropy(y) + y
+    raise ValueError(f"unknown loss {loss!r}")
 
 
 def _entropy(p: Any) -> Any:
@@ -251,7 +257,8 @@ class Reference:
         on = x != 0
         columns = scale * pull * x - self.l2 * x**2 / 2
         columns[on] -= self.lam[on] * np.abs(x[on])
-        rows = loss_conjugates(self.loss, scale * slope, self.y) - scale * slope * self.offset
+        u = scale * slope
+        rows = loss_conjugates(self.loss, u, self.y, self.delta) - u * self.offset
         bend = (w * curvature) @ self.A[:, free] ** 2
         far = np.abs(pull[free]) / np.where(bend > 0, bend, 1)
         missing = np.abs(pull[free]) @ (np.abs(v[free]) + far)

@@ -371,6 +371,32 @@ def test_a_mistake_gets_one_clear_line(args, said, files):
     assert said in complaint(*(arg.replace("{}", str(files)) for arg in args))
 
 
+def test_no_output_takes_the_place_of_what_is_read_or_of_another(files, tmp_path):
+    data, model = tmp_path / "train.svm", tmp_path / "m.shotgun"
+    data.write_bytes((files / "train.svm").read_bytes())
+    run("fit", data, "--lam", "5", "-o", model)
+    before = data.read_bytes(), model.read_bytes()
+    (tmp_path / "link.svm").symlink_to(data)
+    assert complaint("path", data, "-o", data) == f"--output {data}: that is DATA"
+    link = tmp_path / "link.svm"
+    assert complaint("predict", model, data, "-o", link) == f"--output {link}: that is DATA"
+    assert complaint("predict", model, data, "-o", model) == f"--output {model}: that is MODEL"
+    new = tmp_path / "new"
+    said = complaint("fit", data, "--lam", "5", "-o", new, "--report", new)
+    assert said == f"--report {new}: that is --output"
+    assert (data.read_bytes(), model.read_bytes()) == before
+    assert not new.exists()
+
+
+def test_what_cannot_be_written_is_told_before_the_fit_by_its_own_name(files, tmp_path):
+    told = complaint("fit", files / "train.svm", "--lam", "5", "--report", tmp_path)
+    assert told == f"{tmp_path}: Is a directory"
+    if os.geteuid() != 0:  # root may write anywhere
+        tmp_path.chmod(0o500)
+        told = complaint("fit", files / "train.svm", "--lam", "5", "-o", tmp_path / "m")
+        assert told == f"{tmp_path / 'm'}: Permission denied"
+
+
 def test_data_that_a_model_does_not_fit_are_named(files, tmp_path):
     model, data = tmp_path / "m.shotgun", tmp_path / "narrow.npz"
     run("fit", files / "train.npz", "-o", model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io as stdio
+import subprocess
 import sys
 import warnings
 from decimal import Decimal
@@ -226,3 +227,13 @@ def test_without_pyarrow_the_extra_is_named(save, monkeypatch):
     monkeypatch.delattr(shotgun, "tables", raising=False)
     with pytest.raises(ImportError, match=r"need pyarrow: pip install 'shotgun-l1\[cli\]'"):
         read(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_python_may_end_as_soon_as_a_table_is_read(kind, tmp_path):
+    """Arrow's threads let go of what they have read a little later."""
+    path = str(tmp_path / f"t.{kind}")
+    SAVE[kind](pa.table({f"f{j}": list(range(300)) for j in range(9)}), path)
+    code = "import sys, shotgun.io; shotgun.io.read(sys.argv[1], target='f8')"
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", code, path], check=True)

@@ -20,6 +20,7 @@ except ImportError:
 
 from shotgun.options import (
     AnyFile,
+    CVLossName,
     DataFile,
     Deadline,
     Eps,
@@ -75,7 +76,7 @@ app = typer.Typer(
     "Data are read from svmlight, CSV, Parquet, Arrow, npz and Matrix Market files; [b]-[/b] is "
     "standard input or output. Results go to standard output, progress and warnings to standard "
     "error.",
-    epilog="Exit codes: 0 converged, 3 not converged, 2 bad usage or input, 130 interrupted.",
+    epilog="Exit codes: 0 converged, 3 not converged, 2 bad usage or input, 130 or 143 stopped.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -216,7 +217,7 @@ def cv(
     offset: Offset = None,
     impute: Imputed = None,
     max_bytes: MaxBytes = None,
-    loss: LossName = Loss.squared,
+    loss: CVLossName = Loss.squared,
     folds: Folds = 5,
     select: Select = Selection.min,
     n_lams: LamCount = 100,

@@ -86,6 +86,10 @@ LossName = Annotated[
         help="squared, huber or poisson for numbers, logistic or squared_hinge for classes.",
     ),
 ]
+CVLossName = Annotated[
+    Loss,
+    fit("--loss", "-l", metavar="LOSS", help="squared for numbers, logistic for classes."),
+]
 Lam = Annotated[
     float | None,
     fit("--lam", metavar="X", min=0, help="Weight of the L1 norm against the sum of losses."),

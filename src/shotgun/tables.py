@@ -107,7 +107,10 @@ def _gathered(source: Source, batches: Iterable[Any], schema: Any, size: int) ->
 
 
 def _load_csv(source: Source, delimiter: str) -> Any:
-    content = pa.py_buffer(source.load())
+    # In memory of Arrow's own: its threads let go of it late, perhaps when Python has ended.
+    stream = pa.BufferOutputStream()
+    stream.write(source.load())
+    content = stream.getvalue()
     parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = pa.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
 

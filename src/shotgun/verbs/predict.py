@@ -13,13 +13,14 @@ from shotgun.options import Given
 from shotgun.problem import Elsewhere
 from shotgun.tensors import Record
 from shotgun.verbs.reading import read
-from shotgun.verbs.telling import CONVERGED
+from shotgun.verbs.telling import CONVERGED, check_outputs
 
 
 def run(given: Given) -> int:
     """A line for each row of the data."""
     if given.model == given.data == "-":
         raise ValueError("MODEL and DATA cannot both be standard input")
+    check_outputs(given)
     model = shotgun.load(given.model, max_bytes=given.max_bytes)
     if given.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"{given.model}: a {type(model).__name__} has no probabilities")

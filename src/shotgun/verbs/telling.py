@@ -27,12 +27,37 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def check_outputs(given: Given) -> None:
     """Whether what is asked for can be written: before the work, not after it."""
-    if given.plot is not None and not given.plot.lower().endswith(PICTURES):
-        raise ValueError(f"--plot {given.plot}: give a name that ends in {', '.join(PICTURES)}")
-    for name in (given.output, given.plot, given.report):
-        folder = os.path.dirname(name or "")
-        if folder and not os.path.isdir(folder):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    names = vars(given)
+    plot = names.get("plot")
+    if plot is not None and not plot.lower().endswith(PICTURES):
+        raise ValueError(f"--plot {plot}: give a name that ends in {', '.join(PICTURES)}")
+    taken = {names[what]: what.upper() for what in ("data", "model") if what in names}
+    for what in ("output", "plot", "report"):
+        name = names.get(what)
+        if name is None or name == "-":
+            continue
+        check_writable(name)
+        for other in taken:
+            if same_file(other, name):
+                raise ValueError(f"--{what} {name}: that is {taken[other]}")
+        taken[name] = f"--{what}"
+
+
+def check_writable(name: str) -> None:
+    """Whether there can be such a file."""
+    folder = os.path.dirname(name) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+
+def same_file(one: str, other: str) -> bool:
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.abspath(one) == os.path.abspath(other)
 
 
 def piped(given: Given) -> bool:
