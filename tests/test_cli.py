@@ -381,6 +381,7 @@ def test_no_output_takes_the_place_of_what_is_read_or_of_another(files, tmp_path
     link = tmp_path / "link.svm"
     assert complaint("predict", model, data, "-o", link) == f"--output {link}: that is DATA"
     assert complaint("predict", model, data, "-o", model) == f"--output {model}: that is MODEL"
+    assert complaint("convert", data, data) == f"--output {data}: that is DATA"
     new = tmp_path / "new"
     said = complaint("fit", data, "--lam", "5", "-o", new, "--report", new)
     assert said == f"--report {new}: that is --output"

@@ -56,11 +56,12 @@ class Certificate {
   }
 
   // Whether the gap is one: false where weights that nothing penalises are held by their gradient,
-  // or where that of the free ones could not be projected to rounding level.
+  // or where that of the free ones is above rounding level: nothing tells how far they are to go.
   bool by_gap() const {
     if (!active_.certifiable()) return false;
+    const double unit = 64 * rounding_unit(point_.rows());
     return std::ranges::none_of(point_.free(), [&](Column j) {
-      return std::abs(scan_.c(j)) > 1e-9 * features_.raw_norm(j) * u_norm_;
+      return std::abs(scan_.c(j)) > unit * features_.raw_norm(j) * u_norm_;
     });
   }
 

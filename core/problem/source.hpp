@@ -1,5 +1,5 @@
-// A as a whole, wherever it lives. Scanning columns and packing columns is all that the working-set
-// loop asks of the data.
+// A as a whole, wherever it lives. Scanning columns and packing columns is most of what the
+// working-set loop asks of the data; what only some homes can do has an answer for the others.
 #pragma once
 
 #include <deque>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shotgun import io, shards
 from shotgun.options import Given
 from shotgun.verbs.reading import read
-from shotgun.verbs.telling import CONVERGED
+from shotgun.verbs.telling import CONVERGED, check_outputs
 
 
 def run(given: Given) -> int:
@@ -21,5 +21,6 @@ def run(given: Given) -> int:
         memory = int(given.memory * 2**30)
         shards.convert([given.data], given.output, memory=memory, **how)
         return CONVERGED
+    check_outputs(given)
     io.write(given.output, read(given), format=given.to)
     return CONVERGED
