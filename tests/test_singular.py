@@ -7,6 +7,7 @@ import pytest
 
 import shotgun
 from conftest import N
+from reference import Reference
 from shotgun.solve import ENGINES
 
 
@@ -67,3 +68,19 @@ def test_separable_logistic_with_one_class_per_sign_of_a_feature_ends() -> None:
     fit = shotgun.solve(A, np.sign(A[:, 0]), 0.0, "logistic", max_epochs=500)
     assert np.isfinite(fit.x).all()
     assert fit.objective < 1e-2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_gap_of_free_columns_that_are_nearly_alike_is_not_called_one(seed: int) -> None:
+    """Their weights may have far to go along a slope that is next to nothing."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal(133)
+    A = np.column_stack([a, (a * (1 - 1e-6)).astype(np.float32)])
+    y = np.where(np.arange(133) == 0, 1.0, -1.0)
+    how = {"fit_intercept": True, "offset": rng.standard_normal(133)}
+    how |= {"weights": rng.uniform(0, 3, 133), "penalty_factor": np.zeros(2)}
+    fit = shotgun.solve(A, y, 1e-10, "logistic", **how)
+    reference = Reference.of(A, y, 1e-10, "logistic", **how)
+    v = reference.inner(fit.x, fit.intercept)
+    off = reference.value(v) - reference.value(reference.solve(near=v))
+    assert fit.certificate == "gradient" or off <= fit.gap
