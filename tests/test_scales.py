@@ -160,3 +160,11 @@ def test_a_path_to_a_large_lam_or_l2_scales_tiny_columns_as_a_fit_does() -> None
     assert fit.objective == pytest.approx(5e289)
     *_, fit = shotgun.path(A, y, [1e3, 1.0], l2=[0.0, 1e80], bounds=bounds)
     assert fit.objective == pytest.approx(1.25e79)
+
+
+def test_gradients_whose_squares_leave_the_range_are_seen_to_move() -> None:
+    A = np.array([[0.0, 0.0, 1.0, 0.0], [-1.0, 0.0, 1.0, 1.0]])
+    same = shotgun.solve(A, np.full(2, 3.0), 6e-6, tol=1e-14)
+    tiny = {"weights": np.full(2, 1e-100), "max_epochs": 2000}
+    fit = shotgun.solve(A * 1e-100, np.full(2, 3e-100), 6e-306, **tiny)
+    assert fit.gap * 1e300 >= fit.objective * 1e300 - same.objective

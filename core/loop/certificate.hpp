@@ -71,9 +71,8 @@ class Certificate {
     const Samples& samples = point_.samples();
     double u_squares = 0, reach = 0;
     for (std::int64_t i = 0; i < samples.size(); ++i)
-      if (const double w = samples.weight(i); w > 0)
-        u_squares +=
-            scan_.u()[static_cast<std::size_t>(i)] * scan_.u()[static_cast<std::size_t>(i)] / w;
+      if (const double w = samples.weight(i), u = scan_.u()[static_cast<std::size_t>(i)]; w > 0)
+        u_squares += u * (u / w);
     const std::span<const Column> support = point_.support();
     for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
     reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());

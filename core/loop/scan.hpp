@@ -73,7 +73,7 @@ class Scan {
   void move_to(std::vector<double> u) {
     const double step = std::sqrt(sum_rows(threads_, samples_.size(), [&](std::int64_t i) {
       const double w = samples_.weight(i), move = u[at(i)] - u_[at(i)];
-      return w > 0 ? move * move / w : 0.0;
+      return w > 0 ? move * (move / w) : 0.0;  // the square alone may be out of range
     }));
     if (step != 0) {
       drift_ += step;
