@@ -168,3 +168,13 @@ def test_gradients_whose_squares_leave_the_range_are_seen_to_move() -> None:
     tiny = {"weights": np.full(2, 1e-100), "max_epochs": 2000}
     fit = shotgun.solve(A * 1e-100, np.full(2, 3e-100), 6e-306, **tiny)
     assert fit.gap * 1e300 >= fit.objective * 1e300 - same.objective
+
+
+@pytest.mark.parametrize("bounds", [None, (0.0, None)])
+@pytest.mark.parametrize("working_set", [False, True])
+def test_a_gradient_that_leaves_the_range_proves_nothing(bounds: Any, working_set: bool) -> None:
+    A, y = np.array([[2.2e135], [-2.3e135]]), np.array([1.3e30, 9.5e29])
+    how = {"weights": np.full(2, 1e150), "bounds": bounds, "working_set": working_set}
+    fit = shotgun.solve(A, y, 1e291, **how)
+    assert fit.status == "precision"
+    assert fit.gap >= fit.objective  # nothing better than zero is known

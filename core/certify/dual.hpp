@@ -32,6 +32,7 @@ inline double feasible_scale(const DualTerm& t) {
 // Its bracket. An unpenalised weight has none (its phi* is infinite off zero): its gradient has
 // been projected to rounding level, and what is left is charged by the decrease that it promises.
 inline double column_gap(const DualTerm& t, double scale) {
+  if (!std::isfinite(t.gradient)) return infinity;  // it has left the range, and proves nothing
   if (!t.penalty.scalable()) {
     const double v = t.penalty.violation(t.x, t.gradient);
     return v * std::abs(t.x) + (t.beta > 0 ? 0.5 * v * v / t.beta : 0.0);
@@ -62,7 +63,8 @@ Columnwise columnwise_gap(int threads, std::int64_t count, double work, Term&& t
           if (t.x == 0 && std::abs(t.gradient) <= t.penalty.lam && t.penalty.silent_at_zero())
             continue;
           part.scale = std::min(part.scale, feasible_scale(t));
-          if (t.x != 0 || !t.penalty.silent_at_zero()) part.terms.push_back(t);
+          if (t.x != 0 || !t.penalty.silent_at_zero() || !std::isfinite(t.gradient))
+            part.terms.push_back(t);
         }
       });
   Columnwise result;

@@ -12,10 +12,12 @@ namespace shotgun {
 inline double screening_radius(double beta, double gap) { return std::sqrt(2 * beta * gap); }
 
 // The optimal weight is argmin_x penalty(x) - pull* x, monotone in pull*, and pull* is within
-// `reach` of pull: if both ends say the same x, so does the optimum. NaN when they differ.
+// `reach` of pull: if both ends say the same x, so does the optimum. NaN when they differ, or where
+// the pull has left the range.
 inline double decided_weight(const Penalty& penalty, double pull, double reach) {
   const double low = penalty.prox(pull - reach, 0.0), high = penalty.prox(pull + reach, 0.0);
-  return low == high && std::isfinite(low) ? low : std::numeric_limits<double>::quiet_NaN();
+  const bool decided = low == high && std::isfinite(low) && std::isfinite(pull);
+  return decided ? low : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace shotgun
