@@ -160,3 +160,16 @@ TEST_CASE("the rounding of a sum grows like a random walk") {
   CHECK(rounding_unit(0) == 0x1p-53 * 16);
   CHECK(rounding_unit(100) == 0x1p-53 * 56);
 }
+
+TEST_CASE("a gradient that is no number, or infinite, proves nothing") {
+  for (double gradient : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()})
+    for (const Penalty& penalty : {Penalty{.lam = 1.0}, Penalty{.lam = 1.0, .lo = 0.0}}) {
+      const auto gap = [&](double c) {
+        return columnwise_gap(1, 1, 4.0,
+                              [&](std::int64_t) { return DualTerm{penalty, 0.0, c, 1.0}; })
+            .gap;
+      };
+      CHECK(gap(gradient) == infinity);
+      CHECK(gap(3.0) == 0);
+    }
+}
