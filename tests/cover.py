@@ -1,6 +1,6 @@
 """Which lines of core/ and src/shotgun the tests execute, but for study/; fails below 95 %.
 
-    python tests/cover.py [FOLDER]      needs pip install -e ".[dev]", doctest's header and gcov
+    python tests/cover.py [FOLDER]      needs ".[dev,dask]", doctest's header and gcov
 
 The core is built with counters, and the tests in C++ and in Python add to the same ones.
 """

@@ -376,15 +376,19 @@ def test_no_output_takes_the_place_of_what_is_read_or_of_another(files, tmp_path
     data.write_bytes((files / "train.svm").read_bytes())
     run("fit", data, "--lam", "5", "-o", model)
     before = data.read_bytes(), model.read_bytes()
+
+    def told(file, what):
+        return f"{file}: that is {what}, which would be overwritten"
+
     (tmp_path / "link.svm").symlink_to(data)
-    assert complaint("path", data, "-o", data) == f"--output {data}: that is DATA"
+    assert complaint("path", data, "-o", data) == told(data, "DATA")
     link = tmp_path / "link.svm"
-    assert complaint("predict", model, data, "-o", link) == f"--output {link}: that is DATA"
-    assert complaint("predict", model, data, "-o", model) == f"--output {model}: that is MODEL"
-    assert complaint("convert", data, data) == f"--output {data}: that is DATA"
+    assert complaint("predict", model, data, "-o", link) == told(link, "DATA")
+    assert complaint("predict", model, data, "-o", model) == told(model, "MODEL")
+    assert complaint("convert", data, data) == told(data, "DATA")
     new = tmp_path / "new"
     said = complaint("fit", data, "--lam", "5", "-o", new, "--report", new)
-    assert said == f"--report {new}: that is --output"
+    assert said == told(new, "--output")
     assert (data.read_bytes(), model.read_bytes()) == before
     assert not new.exists()
 

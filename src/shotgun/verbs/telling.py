@@ -39,7 +39,7 @@ def check_outputs(given: Given) -> None:
         check_writable(name)
         for other in taken:
             if same_file(other, name):
-                raise ValueError(f"--{what} {name}: that is {taken[other]}")
+                raise ValueError(f"{name}: that is {taken[other]}, which would be overwritten")
         taken[name] = f"--{what}"
 
 
