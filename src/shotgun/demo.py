@@ -193,7 +193,7 @@ def _comparison(fits: dict[str, Solution]) -> Table:
 def draw(camera: Camera, guess: Array, fits: dict[str, Solution], file: str) -> None:
     """One picture: the scene, the guess, the recovery, and how the gaps fell."""
     figure = optional("matplotlib.figure", "the demo's picture").Figure((13, 3.6))
-    figure.set_layout_engine("constrained")
+    figure.set_layout_engine("constrained", h_pad=0.1)  # titles of two lines clear the edge
     *frames, curves = figure.subplots(1, 4, width_ratios=(1, 1, 1, 1.45))
     found = camera.image(fits["default"].x)
     share = f"{len(camera.y) / camera.scene.size:.0%}"
