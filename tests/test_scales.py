@@ -86,6 +86,75 @@ def test_targets_too_large_to_square_are_refused(scale: float) -> None:
         shotgun.solve(data.A, data.y * scale, 1.0)
 
 
+@pytest.mark.parametrize(("size", "weight"), [(1e155, 1e-150), (1e200, 1e-150), (1e-150, 1e60)])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_targets_are_weighed_before_they_are_squared(
+    size: float, weight: float, fit_intercept: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    A, y, w = rng.normal(size=(8, 5)), rng.normal(size=8), rng.uniform(size=8)
+    lam = 0.1 * np.abs(A.T @ (w * y)).max()
+    plain = shotgun.solve(A, y, lam, weights=w, fit_intercept=fit_intercept)
+    far = shotgun.solve(
+        A, y * size, lam * size * weight, weights=w * weight, fit_intercept=fit_intercept
+    )
+    assert far.status == plain.status == "converged"
+    assert far.objective == pytest.approx(plain.objective * size * weight * size, rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-80, 1e-20])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_targets_of_a_tiny_unit_have_an_intercept(loss: str, size: float) -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(8, 5)), size * (3 + rng.normal(size=8))
+    fit = shotgun.solve(A, y, 10 * size, loss=loss, fit_intercept=True, delta=size)
+    assert fit.status == "converged"
+    centre = np.mean(y) if loss == "squared" else np.median(y)
+    assert fit.intercept == pytest.approx(centre, rel=0.1, abs=0)
+
+
+@pytest.mark.parametrize(("size", "weight"), [(1e86, 1e150), (1e-86, 1e-150), (1e-100, 1e-150)])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_columns_whose_weighed_squares_are_out_of_range_are_not_constant(
+    size: float, weight: float, standardize: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    A, y, options = rng.normal(size=(6, 3)), rng.normal(size=6), {"standardize": standardize}
+    plain = shotgun.solve(A, y, 0.1, **options)
+    lam = 0.1 * weight * (1 if standardize else size)
+    far = shotgun.solve(
+        sp.csc_array(size * A), y, lam, weights=np.full(6, weight), tol=1e-8, **options
+    )
+    assert far.status == "converged"
+    assert far.objective == pytest.approx(weight * plain.objective, rel=1e-5, abs=0)
+
+
+@pytest.mark.parametrize(("size", "weight"), [(1e170, 1e-200), (1e180, 1e-300), (1e-180, 1e300)])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_beyond_the_range_the_gap_covers_still(
+    size: float, weight: float, standardize: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    A, y, options = rng.normal(size=(6, 3)), rng.normal(size=6), {"standardize": standardize}
+    best = weight * shotgun.solve(A, y, 0.1, tol=1e-12, **options).objective
+    lam = 0.1 * weight * (1 if standardize else size)
+    far = shotgun.solve(size * A, y, lam, weights=np.full(6, weight), **options)
+    assert far.gap >= far.objective - best * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("engine", ["auto", "block", "newton"])
+def test_tiny_weights_and_tiny_columns_are_one_problem_for_every_engine(engine: str) -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    plain = shotgun.solve(A, y, 0.1, engine=engine)
+    size, weight = 1e-110, 1e-134
+    far = shotgun.solve(
+        size * A, y, 0.1 * size * weight, weights=np.full(30, weight), engine=engine
+    )
+    assert far.status == "converged"
+    assert far.objective == pytest.approx(weight * plain.objective, rel=1e-5, abs=0)
+
+
 def test_a_penalty_out_of_range_proves_nothing() -> None:
     # The conjugate of l2 on a column of 1e146 overflows: its bracket of the gap is not zero.
     fit = shotgun.solve([[1e146]], [1e100], 5e245, l2=1.0)

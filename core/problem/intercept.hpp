@@ -26,7 +26,15 @@ struct ConstantSlope {
 // is at infinity, after a bounded number of steps.
 template <Loss L>
 double minimise_intercept(int threads, const Observed<L>& samples, std::span<double> z) {
+  constexpr bool numbers = L::targets == Targets::numbers;
   double b = 0, lo = -infinity, hi = infinity, last = infinity;
+  double unit = 1;  // of scores: about 1 for classes and counts, how far targets are for numbers
+  if constexpr (numbers && !L::quadratic) {
+    unit = 0;
+    for (std::int64_t i = 0; i < samples.size(); ++i)
+      if (samples.weight(i) > 0)
+        unit = std::max(unit, std::abs(samples.target(i) - z[static_cast<std::size_t>(i)]));
+  }
   for (int step = 0; step < (L::quadratic ? 2 : 200); ++step) {
     const auto [slope, curvature, size] = sum_blocks(threads, samples.size(), [&](Range rows) {
       double moved[row_block], derivative[row_block], bend[row_block];
@@ -41,8 +49,10 @@ double minimise_intercept(int threads, const Observed<L>& samples, std::span<dou
     if (!L::quadratic && std::abs(slope) <= 0x1p-51 * size && size < infinity) break;
     (slope > 0 ? hi : lo) = b;
     double move = -slope / curvature;
-    if (std::abs(move) <= 1e-15 * (1 + std::abs(b))) break;
-    const double far = 10 * (1 + std::abs(b)), reach = std::abs(move);
+    if (numbers ? std::abs(slope) <= 1e-15 * (size + curvature * std::abs(b))
+                : std::abs(move) <= 1e-15 * (unit + std::abs(b)))
+      break;
+    const double far = 10 * (unit + std::abs(b)), reach = std::abs(move);
     if (!L::quadratic && !(b + move > lo && b + move < hi && reach < far && reach <= 0.5 * last)) {
       const bool bracketed = lo > -infinity && hi < infinity;
       move = bracketed ? 0.5 * (lo + hi) - b : -std::copysign(far, slope);

@@ -139,7 +139,7 @@ class Features {
     }
     for (std::size_t j = 0; standardize && j < norm2_.size(); ++j)
       if (norm2_[j] > 0) {
-        scale_by(j, std::sqrt(total_w_ / norm2_[j]));
+        scale_by(j, std::sqrt(total_w_) / std::sqrt(norm2_[j]));
         norm2_[j] = total_w_;
       }
     set_strength(spec.lam, spec.l2);
@@ -227,15 +227,18 @@ class Features {
     std::vector<Handle<C>> handle;
     A.borrow(std::span<const Column>(&j, 1), handle);
     const C column(A.rows(), handle);
-    double largest = 0;
+    double largest = 0, weighed = 0;
     column.visit(0, {0, A.rows()}, [&](Row i, double a) {
       if (!std::isfinite(a)) throw NotFinite{i, j};
       largest = std::max(largest, std::abs(a));
+      weighed = std::max(weighed, std::abs(a) * std::sqrt(samples.weight(i)));
     });
     if (largest == 0) return 0.0;
-    const int exponent = exponent_of(largest);
+    const int exponent = exponent_of(largest), heavy = exponent_of(weighed);
     // No further than to where squares are safe, and the penalty, scaled the other way, is finite.
     int excess = exponent > 300 ? exponent - 60 : exponent < -300 ? exponent + 60 : 0;
+    if (weighed > 0 && std::abs(heavy - excess) > 450)  // nor are the squares, weighed
+      excess = heavy > excess ? heavy - 400 : heavy + 400;
     const auto limit = [&](double strength, int power) {
       if (excess < 0 && strength > 0)
         excess = std::max(excess, (exponent_of(strength) - 1000) / power);
