@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import shotgun
-from shotgun import _core
-from shotgun.gram import Gram
+from shotgun.gram import Gram, dots, moments, normal, product
 
 N, D = 300, 8
 
@@ -20,9 +19,9 @@ class Here:
     def __init__(self, A: Any) -> None:
         self.A, self.shape, self.asked = A, A.shape, []
 
-    def normal(self, h: Any) -> Any:
-        self.asked.append("normal")
-        return np.vstack([self.A.T @ h, (self.A.T * h) @ self.A])
+    def normal(self, h: Any, light: bool) -> Any:
+        self.asked.append("light" if light else "normal")
+        return normal(self.A, h, light)
 
     def scan(self, v: Any, which: Any) -> Any:
         self.asked.append("scan")
@@ -34,24 +33,27 @@ class Here:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(5, 1), (1000, 37), (70, 300), (0, 3)])
-def test_the_core_computes_a_gram_matrix_as_numpy_does(shape: Any, dtype: Any) -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(5, 1), (3000, 37), (70, 300), (0, 3)])
+def test_tall_rows_answer_what_they_say(shape: Any, order: Any, dtype: Any) -> None:
     rng = np.random.default_rng(1)
-    A = np.asfortranarray(rng.standard_normal(shape), dtype)
-    h = rng.uniform(0, 2, shape[0])
-    for weights in (None, h):
-        found = _core.gram(_core.dense(A), weights).reshape(shape[1], shape[1])
-        expected = (A.T * (1.0 if weights is None else h)) @ A.astype(float)
-        np.testing.assert_allclose(found, expected, atol=1e-10 * (1 + shape[0]))
-        np.testing.assert_array_equal(found, found.T)
-
-
-def test_only_dense_columns_have_a_gram_matrix_and_h_has_their_rows() -> None:
-    starts, rows = np.array([0, 1], dtype=np.int32), np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="must be dense"):
-        _core.gram(_core.csc(starts, rows, np.ones(1), 3), None)
-    with pytest.raises(ValueError, match="does not fit"):
-        _core.gram(_core.dense(np.asfortranarray(np.ones((3, 2)))), np.ones(2))
+    A = np.asarray(rng.standard_normal(shape), dtype, order=order)
+    exact, h = A.astype(float), rng.uniform(0, 2, shape[0])
+    v, x = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
+    near = {"rtol": 1e-10, "atol": 1e-10 * (1 + shape[0])}
+    first, *rest = normal(A, h, light=False)
+    np.testing.assert_allclose(first, h @ exact, **near)
+    np.testing.assert_allclose(rest, (exact.T * h) @ exact, **near)
+    np.testing.assert_array_equal(rest, np.transpose(rest))
+    light = normal(A, h, light=True)[1:]
+    np.testing.assert_allclose(light, rest, atol=1e-6 * (1 + shape[0]))
+    assert shape[0] == 0 or (light != rest).any()
+    np.testing.assert_allclose(dots(A, v), v @ exact, **near)
+    np.testing.assert_allclose(product(A, x), exact @ x, **near)
+    for w in (None, h):
+        weights = np.ones(shape[0]) if w is None else w
+        sums = weights @ exact, weights @ exact**2, v @ exact
+        np.testing.assert_allclose(moments(A, w, v), sums, **near)
 
 
 @pytest.mark.parametrize("centring", ["none", "intercept", "means"])
@@ -98,15 +100,61 @@ def test_the_curvature_is_that_of_an_earlier_step_as_long_as_it_is_near_and_the_
     plain = (np.zeros(D), np.zeros(D), np.ones(D), np.ones(D), np.full(D, -9.0), np.full(D, 9.0))
 
     def asks(h: float, gap: float) -> bool:
-        before = A.asked.count("normal")
+        before = A.asked.count("light")
         gram.propose(np.arange(D), *plain, gap, 0.0, np.ones(N), np.full(N, h), False, 1e-9)
-        return A.asked.count("normal") > before
+        return A.asked.count("light") > before
 
     assert asks(1.0, 1.0)
     assert not asks(1.05, 0.01)  # near, and the last step was good
     assert asks(1.05, 0.005)  # near, but it was not
     assert not asks(1.05, 0.005)  # the same
     assert asks(2.0, 1e-5)  # far
+
+
+@pytest.mark.parametrize("case", ["plain", "collinear", "far from zero", "huge", "tiny", "empty"])
+def test_float32_will_do_where_it_tells_the_columns_apart(case: str) -> None:
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((N, D))
+    if case == "collinear":
+        A[:, 1] = A[:, 0] + 1e-3 * A[:, 1]
+    elif case == "empty":
+        A[:, 1] = 0
+    A = {"far from zero": A + 1e3, "huge": 1e30 * A, "tiny": 1e-30 * A}.get(case, A)
+    here, y = Here(A), rng.standard_normal(N)
+    size = np.abs(A).max()
+    box = (np.full(D, 0.1 * size), np.full(D, -np.inf), np.full(D, np.inf))
+    goal, _ = Gram(here).propose(
+        np.arange(D), np.zeros(D), np.zeros(D), np.ones(D), *box, 1.0, 0.0, -y, np.ones(N), False,
+        1e-9,
+    )  # fmt: skip
+    assert here.asked[:2] == (["light", "scan"] if case == "plain" else ["light", "normal"])
+    exact = shotgun.solve(A, y, 0.1 * size, tol=1e-10)
+    found = 0.5 * np.sum((A @ goal - y) ** 2) + 0.1 * size * np.abs(goal).sum()
+    assert found == pytest.approx(exact.objective, rel=1e-8)
+
+
+def test_columns_in_other_units_have_the_same_model() -> None:
+    rng = np.random.default_rng(5)
+    A, y = rng.standard_normal((N, D)), rng.standard_normal(N)
+    units = np.where(np.arange(D) % 2, 1e-8, 1.0)
+    goals = []
+    for unit in (np.ones(D), units):
+        box = (10.0 * unit, np.full(D, -np.inf), np.full(D, np.inf))
+        goal, _ = Gram(Here(A * unit)).propose(
+            np.arange(D),
+            np.zeros(D),
+            np.zeros(D),
+            np.ones(D),
+            *box,
+            1.0,
+            0.0,
+            -y,
+            None,
+            False,
+            1e-9,
+        )
+        goals.append(goal * unit)
+    np.testing.assert_allclose(goals[1], goals[0], rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("part", [0.95, 1.05])

@@ -138,6 +138,25 @@ def test_blas_gets_its_threads_back_while_the_thread_that_limited_it_lives() -> 
     assert blas_threads() == before
 
 
+def test_blas_has_one_thread_though_another_thread_has_given_it_two() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with threadpoolctl.threadpool_limits(2, user_api="blas"):
+            begun.set()
+            may_end.wait()
+
+    other = threading.Thread(target=hold)
+    other.start()
+    begun.wait()
+    try:
+        with one_blas_thread():
+            assert set(blas_threads()) <= {1}
+    finally:
+        may_end.set()
+        other.join()
+
+
 def test_a_fit_beside_others_in_joblibs_threads_has_one_thread() -> None:
     with joblib.parallel_config("threading", n_jobs=2):
         assert joblib.Parallel()(joblib.delayed(threads)(k) for k in (None, 2)) == [1, 2]

@@ -8,7 +8,6 @@
 
 #include "bindings/shared.hpp"
 #include "problem/convert.hpp"
-#include "problem/gram.hpp"
 #include "problem/remote.hpp"
 
 namespace shotgun {
@@ -238,26 +237,6 @@ nb::tuple survey(Design& design, std::optional<Doubles> w, Doubles v, int thread
   return nb::make_tuple(own(sums), own(squares), own(dots));
 }
 
-// A'HA, h = 1 where absent, of columns that are dense.
-nb::object gram_of(Design& design, std::optional<Doubles> h) {
-  if (h && static_cast<std::int64_t>(h->size()) != design.rows)
-    throw nb::value_error("h does not fit the matrix");
-  std::vector<Column> all(static_cast<std::size_t>(design.cols));
-  std::iota(all.begin(), all.end(), 0);
-  return own(std::visit(
-      [&]<class C>(std::unique_ptr<Source<C>>& A) -> std::vector<double> {
-        if constexpr (C::dense) {
-          WithoutGil nogil;
-          std::vector<Handle<C>> columns;
-          A->borrow(all, columns);
-          return gram(C(design.rows, columns), h ? h->data() : nullptr);
-        } else {
-          throw nb::value_error("columns must be dense");
-        }
-      },
-      design.source));
-}
-
 template <class T>
 std::uint64_t checksum(Vector<T> numbers, std::int64_t first) {
   WithoutGil nogil;
@@ -332,7 +311,6 @@ void bind_matrices(nb::module_& m) {
         nb::arg("threads") = 1);
   m.def("survey", &survey, nb::arg("design"), nb::arg("w").none(), nb::arg("v"),
         nb::arg("threads") = 1);
-  m.def("gram", &gram_of, nb::arg("design"), nb::arg("h").none());
   m.def("checksum", &checksum<std::int32_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<std::int64_t>, nb::arg("numbers"), nb::arg("first") = 0);
   m.def("checksum", &checksum<float>, nb::arg("numbers"), nb::arg("first") = 0);

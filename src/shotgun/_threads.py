@@ -53,6 +53,7 @@ def one_blas_thread() -> Iterator[None]:
     global _blas_users, _blas_limit
     with _blas_lock:
         if _blas_users == 0:
+            _release_blas()
             _blas_limit = _blas().limit(limits=1)
         _blas_users += 1
     try:
@@ -65,13 +66,15 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _lift(limit: Any) -> None:
-    """Restore what was before a limit, also if another thread has set it.
+    """Restore what was before a limit, also if another thread has set it."""
+    _release_blas()
+    limit.restore_original_limits()
+    _release_blas()
 
-    threadpoolctl >= 3.8 lets only the thread that was first change OpenBLAS, until told otherwise.
-    """
+
+def _release_blas() -> None:
+    """threadpoolctl >= 3.8 lets only the thread that was first change OpenBLAS, until told."""
     from threadpoolctl import OpenBLASController
 
     release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
-    release(force=True)
-    limit.restore_original_limits()
     release(force=True)

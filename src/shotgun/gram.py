@@ -7,6 +7,8 @@ instead of them; their sum and A'g make the Newton model of F, which is then min
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -24,8 +26,8 @@ class Tall(Protocol):
     def shape(self) -> tuple[int, int]:
         """n, d."""
 
-    def normal(self, h: Array) -> Array:
-        """A'h and A'HA, one below the other."""
+    def normal(self, h: Array, light: bool) -> Array:
+        """A'h and A'HA, one below the other; multiplied in float32, if that will do."""
 
     def scan(self, v: Array, which: Array | None) -> Array:
         """A'v, for the columns `which` or all."""
@@ -41,6 +43,7 @@ class Gram:
         self.A = A
         self._h: Array | None = None  # for which the sums are
         self._sums = np.empty((0, 0))
+        self._light = True  # while float32 tells the columns apart
         self._gap = np.inf  # before the last step
         self._scanned: tuple[Array, Array] | None = None  # v and A'v
         self._products: deque[tuple[Array, Array]] = deque(maxlen=2)
@@ -85,6 +88,7 @@ class Gram:
         enough: float,
     ) -> tuple[Array, Array]:
         """The weights that minimise the Newton model, and what going there adds to z."""
+        self._light &= h is not None  # where nothing changes, one step by the exact is the last
         h = np.ones(len(g)) if h is None else h
         curved, sums = self._curvature(h, gap)
         sums = sums[:, which] * inv_scale
@@ -108,7 +112,9 @@ class Gram:
     def _curvature(self, h: Array, gap: float) -> tuple[Array, Array]:
         """h, A'h and A'HA; of an h that is nearly this one, as long as steps by it get on."""
         if self._h is None or not self._serves(self._h, h, gap):
-            self._h, self._sums = h, self.A.normal(h)
+            self._h, self._sums = h, self.A.normal(h, self._light)
+            if self._light and not _clear(self._sums, h.sum()):
+                self._light, self._sums = False, self.A.normal(h, False)
         self._gap = gap
         return self._h, self._sums
 
@@ -126,18 +132,101 @@ class Gram:
         return g, self.A.scan(g, None)
 
 
+def is_tall(n: int, d: int) -> bool:
+    """Whether d^2 numbers are few beside n d."""
+    return 0 < d <= _WIDEST and n >= 16 * d
+
+
+# What whoever has tall rows answers, reading a few rows at a time, so that the cache has them, into
+# memory that is there already. What overflows is for the client to see.
+
+
+@contextmanager
+def _row_blocks(n: int) -> Iterator[Iterator[slice]]:
+    """Rows 0 to n - 1, a few at a time; on one thread: another number would round otherwise."""
+    with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        yield (slice(first, min(n, first + _ROWS)) for first in range(0, n, _ROWS))
+
+
+def dots(A: Array, v: Array) -> Array:
+    """A'v."""
+    out = np.zeros(A.shape[1])
+    with _row_blocks(len(A)) as blocks:
+        for rows in blocks:
+            out += v[rows] @ A[rows]
+    return out
+
+
+def product(A: Array, x: Array) -> Array:
+    """Ax."""
+    z = np.empty(len(A))
+    with _row_blocks(len(A)) as blocks:
+        for rows in blocks:
+            np.matmul(A[rows], x, out=z[rows])
+    return z
+
+
+def moments(A: Array, w: Array | None, v: Array) -> Array:
+    """sum_i w_i a_ij, sum_i w_i a_ij^2 and a_j'v, one below the other; w = 1 where absent. The
+    squares may vanish, but not to nothing: that would mean that the column holds nothing."""
+    out, squares = np.zeros((3, A.shape[1])), np.empty((_ROWS, A.shape[1]))
+    with _row_blocks(len(A)) as blocks:
+        for rows in blocks:
+            part = A[rows].astype(np.float64, copy=False)
+            weight, square = np.ones(len(part)) if w is None else w[rows], squares[: len(part)]
+            np.multiply(part, part, out=square)
+            out += weight @ part, weight @ square, v[rows] @ part
+    out[1][out[1] == 0] = np.finfo(np.float64).smallest_subnormal
+    return out
+
+
+def normal(A: Array, h: Array, light: bool) -> Array:
+    """A'h and A'HA, one below the other: exactly symmetric, h being no less than 0."""
+    n, d = A.shape
+    dtype = np.float32 if light else np.float64
+    out, root = np.zeros((1 + d, d)), np.sqrt(h)[:, None].astype(dtype)
+    order: Any = "F" if A.flags.f_contiguous else "C"
+    weighed, square = np.empty((_ROWS, d), dtype, order), np.empty((d, d), dtype)
+    with _row_blocks(n) as blocks:
+        for rows in blocks:
+            part = weighed[: rows.stop - rows.start]
+            np.copyto(part, A[rows], casting="same_kind")
+            part *= root[rows]
+            out[0] += root[rows, 0] @ part
+            out[1:] += np.matmul(part.T, part, out=square)
+    return out
+
+
+_WIDEST = 512
+_ROWS = 1024
 _NEAR = 0.1  # of the curvature: a step by the old one leaves about this part of the way
 _GETS_ON = 0.03  # of the gap before: more, and a new curvature is worth what it costs
 _SAME = 1e-13
+_RANGE = 1e-25, 1e30  # of sums of squares in float32
+_CLEAR = 1e-4  # of the largest eigenvalue: what float32 tells from nothing by a hundredth
 _CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
 _NOTHING = 1e-14  # of the largest eigenvalue: rounding
 
 
+def _clear(sums: Array, total: float) -> bool:
+    """Whether the columns, each of norm 1, and the constant are far from collinear, and so is
+    float32 from the ends of its range."""
+    M = np.block([[np.full((1, 1), total), sums[:1]], [sums[:1].T, sums[1:]]])
+    squares = M.diagonal()
+    if not (np.isfinite(M).all() and _RANGE[0] < squares.min() and squares.max() < _RANGE[1]):
+        return False
+    with one_blas_thread():
+        values = np.linalg.eigvalsh(M / np.sqrt(squares) / np.sqrt(squares)[:, None])
+    return bool(values[0] > _CLEAR * values[-1])
+
+
 def _root(curvature: Array, slope: Array) -> tuple[Array, Array]:
-    """R and r with R'R the curvature and R'r the slope."""
-    values, vectors = np.linalg.eigh(curvature)
+    """R and r with R'R the curvature and R'r the slope; columns of any unit are alike."""
+    units = np.sqrt(np.maximum(curvature.diagonal(), 0.0))
+    units[units == 0] = 1.0
+    values, vectors = np.linalg.eigh(curvature / units / units[:, None])
     kept = values > _NOTHING * values[-1]
     kept[-1] = True
     roots, vectors = np.sqrt(np.maximum(values[kept], 0.0)), vectors[:, kept]
-    along = np.divide(slope @ vectors, roots, out=np.zeros(len(roots)), where=roots > 0)
-    return np.asfortranarray(roots[:, None] * vectors.T), along
+    along = np.divide((slope / units) @ vectors, roots, np.zeros(len(roots)), where=roots > 0)
+    return np.asfortranarray(roots[:, None] * vectors.T * units), along

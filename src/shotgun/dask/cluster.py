@@ -17,11 +17,12 @@ import shotgun._core as _core
 from shotgun import disk
 from shotgun.blocks import Model, Partition, Weights, step
 from shotgun.dask.shard import Array, ShardError
-from shotgun.gram import Gram
+from shotgun.gram import Gram, is_tall
 from shotgun.problem import Elsewhere
 
 MEMORY = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # bytes of this machine
 LIGHT = 2.0**26  # bytes that rather come here than be asked about round after round
+FEW = 2.0**22  # bytes of answers that workers do not add up among themselves
 
 # v and y travel with the tasks, by intent: so the scheduler can run them again
 QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
@@ -104,9 +105,8 @@ class Matrix(Elsewhere):
 
     def _tall(self) -> bool:
         """Whether it does not come here, but A'HA, which is cheap beside it."""
-        n, d = self.shape
         dense_rows = self.dense and self.tiled is None
-        return dense_rows and 0 < d <= 512 and n >= 16 * d and not self._light()
+        return dense_rows and is_tall(*self.shape) and not self._light()
 
     def _far(self) -> Any:
         """What the core has to know if columns stay with the workers."""
@@ -116,7 +116,7 @@ class Matrix(Elsewhere):
         if each * self.nnz <= self.room:
             return None
         if self.tiled is None:
-            entries = self._summed(lambda shard, rows: shard.entries())
+            entries = self._summed(lambda shard, rows: shard.entries(), self.shape[1])
         else:
             entries = np.concatenate(compute([shard.entries() for shard in self.shards]))
         sizes = each * entries.astype(np.float64)
@@ -142,7 +142,8 @@ class Matrix(Elsewhere):
         """A'v, for the columns `which` or all."""
         if self.tiled is None:
             shared = None if which is None else delayed(which)
-            return self._summed(lambda shard, rows: shard.scan(v[rows], shared))
+            answer = self.shape[1] if which is None else len(which)
+            return self._summed(lambda shard, rows: shard.scan(v[rows], shared), answer)
         shared = delayed(v)
         if which is None:
             return np.concatenate(compute([shard.scan(shared, None) for shard in self.shards]))
@@ -154,15 +155,17 @@ class Matrix(Elsewhere):
     def _survey(self, w: Array | None, v: Array) -> Array:
         if self.tiled is None:
             return self._summed(
-                lambda shard, rows: shard.survey(None if w is None else w[rows], v[rows])
+                lambda shard, rows: shard.survey(None if w is None else w[rows], v[rows]),
+                3 * self.shape[1],
             )
         weights, shared = delayed(w), delayed(v)
         parts = compute([shard.survey(weights, shared) for shard in self.shards])
         return np.concatenate(parts, axis=1)
 
-    def normal(self, h: Array) -> Array:
+    def normal(self, h: Array, light: bool) -> Array:
         """A'h and A'HA of shards of rows, one below the other."""
-        return self._summed(lambda shard, rows: shard.normal(h[rows]))
+        d = self.shape[1]
+        return self._summed(lambda shard, rows: shard.normal(h[rows], light), (1 + d) * d)
 
     def _sparse(self, which: Array) -> tuple[Array, Array, Array]:
         """Where each of the columns starts, rows and values."""
@@ -186,15 +189,18 @@ class Matrix(Elsewhere):
         shared = delayed(which)
         return compute([shard.columns(shared) for shard in self.shards])
 
-    def _summed(self, ask: Callable[[Any, slice], Delayed]) -> Array:
-        """The sum of what the row shards answer: a tree of tasks, the same for any workers."""
+    def _summed(self, ask: Callable[[Any, slice], Delayed], answer: int) -> Array:
+        """The sum of what the row shards answer, in the order of a tree, the same for any workers:
+        of their tasks, unless all answers, of so many numbers each, are few enough to come here."""
         bounds = zip(self.shards, self.starts[:-1], self.starts[1:], strict=True)
         parts = [ask(shard, slice(first, last)) for shard, first, last in bounds]
-        add = delayed(np.add, pure=False)
+        few = 8 * answer * len(parts) <= FEW
+        add = np.add if few else delayed(np.add, pure=False)
+        parts = compute(parts) if few else parts
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             parts = [add(*pair) for pair in pairs] + parts[len(parts) - len(parts) % 2 :]
-        total: Array = compute(parts)[0]
+        total: Array = parts[0] if few else compute(parts)[0]
         return total
 
     def _tile_of(self, which: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun import disk, io
+from shotgun import disk, gram, io
 from shotgun.model import fingerprint
 from shotgun.problem import Columns, Elsewhere, float_dtype, sound
 
@@ -35,7 +35,7 @@ class Shard:
     """A part of a matrix, as a worker has it."""
 
     name: str
-    A: Any  # Columns, an array in Fortran order or a tile on disk
+    A: Any  # Columns, an array in Fortran order (or as it was, if tall) or a tile on disk
     y: Array | None = None
     feature_names: list[str] | None = None
     zero_based: bool | None = None
@@ -55,11 +55,16 @@ class Shard:
     def scan(self, v: Array, which: Array | None) -> Array:
         """Its part of A'v, for the columns `which` or all."""
         with _blamed(self.name):
+            if self._by_rows():
+                dots = gram.dots(self.A, v)
+                return dots if which is None else dots[which]
             return _core.scan(self._design(), v, which)
 
     def survey(self, w: Array | None, v: Array) -> Array:
         """Sums, squares and A'v of all its columns."""
         with _blamed(self.name):
+            if self._by_rows():
+                return gram.moments(self.A, w, v)
             return np.stack(_core.survey(self._design(), w, v))
 
     def columns(self, which: Array) -> Any:
@@ -71,20 +76,18 @@ class Shard:
             if sp.issparse(A):
                 return A[:, which]
             all_of_them = np.array_equal(which, np.arange(A.shape[1]))
-            return A if all_of_them else A.T[which].T  # whole columns, not rows
+            return A if all_of_them else A.T[which].T  # column after column
 
-    def normal(self, h: Array) -> Array:
+    def normal(self, h: Array, light: bool) -> Array:
         """Its part of A'h and A'HA, one below the other."""
         with _blamed(self.name):
-            design = self._design()
-            parts = _core.scan(design, h, None), _core.gram(design, h)
-            return np.concatenate(parts).reshape(-1, self.A.shape[1])
+            return gram.normal(self.A, h, light)
 
     def head(self, rows: int) -> Shard:
         """Its first rows."""
         some = self._readable()[:rows]
         # In one piece: parts of columns would travel row by row.
-        A = _by_columns(some) if sp.issparse(some) else np.asfortranarray(some)
+        A = _arranged(some) if sp.issparse(some) else np.asfortranarray(some)
         return replace(self, A=A, y=None)
 
     def entries(self) -> Array:
@@ -98,18 +101,21 @@ class Shard:
 
     def product(self, which: Array, steps: Array) -> Array:
         """Its part of A x, for an x that has these steps at some columns and is zero elsewhere."""
-        A = self.columns(which)
-        if sp.issparse(A):
-            return np.asarray(A @ steps)
-        z, part = np.zeros(A.shape[0]), np.empty(A.shape[0])
-        for a, length in zip(A.T, steps, strict=True):  # BLAS would round as its threads do
-            z += np.multiply(a, length, out=part)  # into memory that is there already
-        return z
+        with _blamed(self.name):
+            if isinstance(self.A, np.ndarray) and 4 * len(which) > self.A.shape[1]:
+                x = np.zeros(self.A.shape[1])  # reading all costs less than copying these
+                x[which] = steps
+                return gram.product(self.A, x)
+            A = self.columns(which)
+            return np.asarray(A @ steps) if sp.issparse(A) else gram.product(A, steps)
 
     def rows(self, of_rows: Callable[..., Array], offset: Array | None) -> Array:
         """What a function says of its rows."""
         with _blamed(self.name):
             return of_rows(self._readable(), offset=offset)
+
+    def _by_rows(self) -> bool:
+        return isinstance(self.A, np.ndarray) and not self.A.flags.f_contiguous
 
     def _design(self) -> _core.Design:
         if isinstance(self.A, Columns):
@@ -134,7 +140,7 @@ class Facts:
 
 
 def load(name: str, part: Any) -> Shard:
-    """A shard in the order in which scans read it."""
+    """A shard in an order that scans can read."""
     with _blamed(name):
         y = names = zero_based = None
         if isinstance(part, io.Data):
@@ -143,7 +149,7 @@ def load(name: str, part: Any) -> Shard:
             part, y = part
         if hasattr(part, "to_numpy"):
             names, part = [str(column) for column in part.columns], part.to_numpy()
-        A = _by_columns(part)
+        A = _arranged(part)
         if y is not None and np.shape(y)[:1] != A.shape[:1]:
             raise ValueError(f"{np.shape(y)[0]} targets for {A.shape[0]} rows")
         return Shard(name, A, None if y is None else np.asarray(y), names, zero_based)
@@ -156,12 +162,15 @@ def read_file(name: str, how: dict[str, Any]) -> Shard:
     return load(name, data)
 
 
-def _by_columns(A: Any) -> Any:
+def _arranged(A: Any) -> Any:
+    """Columns one after the other; tall rows stay as they are."""
     if not sp.issparse(A):
         A = np.asarray(A)
         if A.ndim != 2:
             raise ValueError(f"a shard must have two dimensions, not {A.ndim}")
         A = np.asarray(A, dtype=float_dtype(A.dtype))
+        if gram.is_tall(*A.shape) and A.flags.c_contiguous:
+            return A
         if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
             return _core.fortran(A, 1).reshape(A.shape, order="F")
         return np.asfortranarray(A)
