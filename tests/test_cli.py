@@ -70,7 +70,7 @@ def test_fit_prints_and_writes_the_model_that_the_library_fits(files, tmp_path):
     loaded = shotgun.load(file)
     assert loaded.coef_.tobytes() == model.coef_.tobytes()
     assert loaded.feature_names_in_.tolist() == NAMES
-    assert printed.stdout == loaded.summary() + "\n"
+    assert printed.stdout == loaded.summary() + "\n\nlam 12\n"
     assert printed.stderr == ""
 
 
@@ -292,6 +292,19 @@ def test_features_are_found_by_name(files, tmp_path):
     np.testing.assert_allclose(there, here[::2])
     said = complaint("predict", model, files / "train.csv")
     assert said.endswith("the model's feature 'site=north' is not there")
+
+
+@pytest.mark.parametrize("verb", ["fit", "path", "cv"])
+def test_a_reader_who_leaves_costs_no_file(verb, files, tmp_path):
+    model, page = tmp_path / "m.shotgun", tmp_path / "page.html"
+    tool = [sys.executable, "-m", "shotgun"]
+    command = [*tool, verb, files / "train.csv", "-y", "y", "-o", model, "--report", page]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert model.stat().st_size > 100
 
 
 def test_models_and_data_go_through_pipes(files):

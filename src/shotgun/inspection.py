@@ -52,7 +52,8 @@ class Inspection:
         for name in ("alpha", "C"):
             if hasattr(self, f"{name}_"):
                 model += f", {name} = {chosen_by(self, name):.4g} chosen"
-        head = ["", "objective", "gap", "tolerance", "status", "non-zero", "engine", "P", "rho"]
+        head = ["", "objective", "gap", "tolerance", "status", "non-zero", "intercept"]
+        head += ["engine", "P", "rho"]
         lines = [str(self), model]
         if hasattr(self, "objective_"):  # which a *CV estimator without a refit has not
             lines += ["", *aligned([head, *self._certificates()])]
@@ -76,8 +77,10 @@ class Inspection:
         """One row of the summary's table for each fit."""
         model: Any = self
         coef, labels = self._rows(), self._labels()
+        intercepts = [f"{b:.6g}" for b in np.broadcast_to(model.intercept_, len(coef))]
         if joint(self, len(coef)):
             coef, labels = np.abs(coef).sum(axis=0, keepdims=True), [""]
+            intercepts = [f"{len(intercepts)} of them" if np.any(model.intercept_) else "0"]
         columns = [
             labels,
             [f"{value:.6g}" for value in np.atleast_1d(model.objective_)],
@@ -85,6 +88,7 @@ class Inspection:
             [f"{value:.2g}" for value in np.atleast_1d(model.tolerance_)],
             np.atleast_1d(model.status_),
             map(str, np.count_nonzero(coef, axis=1)),
+            intercepts,
             *zip(*map(_how, np.atleast_1d(model.parallelism_)), strict=True),
         ]
         return [list(row) for row in zip(*columns, strict=True)]

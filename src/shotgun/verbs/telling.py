@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -79,16 +80,21 @@ def show(given: Given, draw: Figures, tell_all: Callable[[Record], str]) -> None
 
 
 def tell(text: str) -> None:
-    """On standard output."""
-    print(visible(text), flush=True)
+    """On standard output. A reader who has seen enough, as `head` has, costs no file."""
+    try:
+        print(visible(text), flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def tell_model(model: Any, given: Given, **more: Any) -> int:
-    """Write and print a model; the exit code says whether it converged."""
+def tell_model(model: Any, given: Given, lam: float | None = None, **more: Any) -> int:
+    """Write and print a model, and in JSON more; the exit code says whether it converged."""
     if given.output is not None:
         model.save(given.output)
     if not piped(given):
-        tell(json.dumps(describe(model) | more) if given.json else model.summary())
+        text = model.summary() if lam is None else f"{model.summary()}\n\nlam {lam:.6g}"
+        more = more if lam is None else more | {"lam": lam}
+        tell(json.dumps(describe(model) | more) if given.json else text)
     converged = (np.atleast_1d(model.status_) == "converged").all()
     return CONVERGED if converged else NOT_CONVERGED
 
