@@ -8,7 +8,8 @@ The rules. A run counts at a target if (F - F*) / F* is at most that, F* being t
 reached; ours must besides have been certified to that, as it stops by its own gap. Tolerances are
 swept by factors of sqrt(10), from the loosest until every target is met, and the fastest run that
 meets a target counts. The tolerances that met one are repeated, all solvers interleaved, and minima
-are taken; a peer that is faster on fewer threads may use fewer. One process per environment;
+are taken; where the fastest takes less than 0.1 s, all that take at most ten times as long run four
+times as often. A peer that is faster on fewer threads may use fewer. One process per environment;
 compiling and loading are done on a tiny problem first, and the cold time is the first call of a
 fresh process, imports excepted. What turns A into a solver's own container is not timed, what its
 call does is; in rows from CSR all conversion counts. Whoever is stopped at the limit has no time,
@@ -42,6 +43,9 @@ import shotgun
 
 TOLERANCES = [10 ** (-k / 2) for k in range(2, 33)]
 LONG = 10.0  # a run of so many seconds is repeated once only
+# Where somebody takes less than SHORT, whoever takes at most ten times as long as the fastest runs
+# MORE times as often: noise is of milliseconds.
+SHORT, MORE = 0.1, 4
 
 
 @dataclass
@@ -161,12 +165,16 @@ class Race:
 
     def repeat(self, found: dict[str, set[float]]) -> None:
         """Interleaved: every solver at every thread count, again and again."""
-        for turn in range(self.options.repeat):
+        for turn in range(MORE * self.options.repeat):
+            times = (self.known(solver, tol) for solver in found for tol in found[solver])
+            fastest = min(times, default=math.inf)
+            again = 10 * fastest if fastest < SHORT else 0.0
+            limit = math.inf if turn == 0 else LONG if turn < self.options.repeat else again
             for threads in self.options.threads:
                 for solver, tols in found.items():
                     worker = self.workers[self.options.pythons[solver]]
                     for tol in sorted(tols):
-                        if turn == 0 or self.known(solver, tol) < LONG:
+                        if self.known(solver, tol) < limit:
                             self.fit(solver, threads, tol, worker)
 
     def known(self, solver: str, tol: float) -> float:

@@ -79,9 +79,9 @@ class Active {
   }
 
   // Drops the columns whose optimal weight is known and already there: the optimal dual point lies
-  // within `radius` of `scale` u.
+  // within `radius` of `scale` u. While that is far and no column of a sample would go, all stay.
   void screen(double scale, double radius) {
-    drop_unless([&, plain = features_.plain()](Column j) -> bool {
+    const auto keep = [&, plain = features_.plain()](Column j) -> bool {
       if (plain) return point_.moved(j) | scan_.may_exceed(j, *plain, scale, radius);
       const Penalty penalty = features_.penalty(j);
       if (penalty.silent_at_zero())
@@ -89,10 +89,21 @@ class Active {
       const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
       const double decided = decided_weight(penalty, -scale * scan_.c(j), reach);
       return decided != point_.x(j) || features_.held_free(j);
-    });
+    };
+    if (!all_stay(keep)) drop_unless(keep);
   }
 
  private:
+  // Whether none of a sample would go; where columns are few, all are asked. The step is prime: at
+  // such a one columns of one kind do not happen to come.
+  template <class Keep>
+  bool all_stay(Keep&& keep) const {
+    constexpr std::size_t step = 61;
+    if (columns_.size() < 64 * step) return false;
+    for (std::size_t p = 0; p < columns_.size(); p += step)
+      if (!keep(columns_[p])) return false;
+    return true;
+  }
   template <class Keep>
   void drop_unless(Keep&& keep) {
     const std::size_t before = columns_.size();

@@ -34,6 +34,25 @@ TEST_CASE("screening drops the columns that the gap decides, and no other") {
   }
 }
 
+TEST_CASE("of many columns a sample is asked first, and what it says is done to all") {
+  const std::int64_t d = 5000;
+  Example e = make_example(20, d, 0.7, Squared{}, 5);
+  e.lam = 20;
+  Fit fit(e);
+  const std::int64_t all = fit.active.size();
+  fit.active.screen(1.0, 1e3);
+  CHECK(fit.active.size() == all);
+  fit.active.screen(1.0, 0.5);
+  std::int64_t stay = 0;
+  for (Column j = 0; j < d; ++j) {
+    const double reach = std::abs(fit.scan.c(j)) + 0.5 * std::sqrt(fit.features.norm2(j));
+    stay += reach > e.lam;
+    CHECK(fit.active.holds(j) == (reach > e.lam));
+  }
+  CHECK(stay > 10);
+  CHECK(stay < all - 10);
+}
+
 TEST_CASE("a column that was dropped, is packed still and has moved is active again") {
   for (bool alike : {true, false}) {
     Fit fit(example(alike));
