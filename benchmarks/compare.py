@@ -11,9 +11,9 @@ meets a target counts. The tolerances that met one are repeated, all solvers int
 are taken; where the fastest takes less than 0.1 s, all that take at most ten times as long run four
 times as often. A peer that is faster on fewer threads may use fewer. One process per environment;
 compiling and loading are done on a tiny problem first, and the cold time is the first call of a
-fresh process, imports excepted. What turns A into a solver's own container is not timed, what its
-call does is; in rows from CSR all conversion counts. Whoever is stopped at the limit has no time,
-and nobody wins against that.
+fresh process, imports excepted (--warm leaves it out). What turns A into a solver's own container
+is not timed, what its call does is; in rows from CSR all conversion counts. Whoever is stopped at
+the limit, or takes PATIENCE times as long as we do, has no time, and nobody wins against that.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from solvers import ELSEWHERE, OURS, SOLVERS
 import shotgun
 
 TOLERANCES = [10 ** (-k / 2) for k in range(2, 33)]
+PATIENCE = 40.0
 LONG = 10.0  # a run of so many seconds is repeated once only
 # Where somebody takes less than SHORT, whoever takes at most ten times as long as the fastest runs
 # MORE times as often: noise is of milliseconds.
@@ -63,10 +64,10 @@ class Run:
 
 
 class Worker:
-    """A process that holds the problem; killed and started anew when a fit exceeds the limit."""
+    """A process that holds a problem; killed and started anew when a fit exceeds the limit."""
 
-    def __init__(self, python: str, file: Path) -> None:
-        self.command = [python, str(Path(__file__).with_name("worker.py")), str(file)]
+    def __init__(self, python: str) -> None:
+        self.command = [python, str(Path(__file__).with_name("worker.py"))]
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> subprocess.Popen[str]:
@@ -102,7 +103,7 @@ class Worker:
                 outcome |= json.loads(self.answers.get(timeout=limit))
             except queue.Empty:
                 self.stop()
-                return {"note": f"> {timeout:g} s"}
+                return {"note": f"> {timeout:.2g} s"}
             if note := outcome.get("refused") or outcome.get("error"):
                 if note == "process died":
                     self.stop()
@@ -113,27 +114,35 @@ class Worker:
 class Race:
     """All solvers on one row."""
 
-    def __init__(self, row: Row, options: argparse.Namespace, folder: Path) -> None:
-        self.row, self.options = row, options
-        self.file = folder / "problem.npz"
+    def __init__(
+        self, row: Row, options: argparse.Namespace, file: Path, workers: dict[str, Worker]
+    ) -> None:
+        self.row, self.options, self.file, self.workers = row, options, file, workers
         problem = row.build()
         problems.save(problem, self.file)
         self.shape = (*problem.A.shape, int(getattr(problem.A, "nnz", problem.A.size)))
         self.null = problems.null_objective(problem)
         self.best = reference(problem, max(options.threads), 5 * options.timeout)
         self.runs: list[Run] = []
-        self.workers = {p: Worker(p, self.file) for p in set(options.pythons.values())}
 
     def fit(self, solver: str, threads: int, tol: float, worker: Worker, cold: bool = False) -> Run:
         gap = any(goal.measure == "gap" for goal in self.row.goals)
         request = {"solver": solver, "tol": tol, "threads": threads, "gap": gap, "warm": not cold}
-        run = Run(solver, threads, tol, cold, **worker.ask(request, self.options.timeout))
+        request["problem"] = str(self.file)
+        run = Run(solver, threads, tol, cold, **worker.ask(request, self.limit(solver, cold)))
         if run.F and not np.isfinite(run.F).all():
             run.seconds, run.note = None, "diverged"
         if run.seconds is not None:
             self.best = np.minimum(self.best, run.F)
         self.runs.append(run)
         return run
+
+    def limit(self, solver: str, cold: bool) -> float:
+        """Seconds that a fit may take; who needs PATIENCE times as long as we is not waited for."""
+        ours = [r.seconds for r in self.runs if r.solver == OURS and r.seconds and not r.cold]
+        if cold or solver == OURS or not ours:
+            return self.options.timeout
+        return min(self.options.timeout, max(PATIENCE * max(ours), 1.0))
 
     def reached(self, run: Run, goal: Goal) -> float:
         """The run's worst value of the goal's measure; of ours, what it certified."""
@@ -185,18 +194,15 @@ class Race:
         """At the tightest goal only."""
         for solver, tols in found.items():
             if tols:
-                worker = Worker(self.options.pythons[solver], self.file)
+                worker = Worker(self.options.pythons[solver])
                 self.fit(solver, max(self.options.threads), min(tols), worker, cold=True)
                 worker.stop()
 
     def run(self) -> dict[str, Any]:
-        try:
-            found = {solver: self.sweep(solver) for solver in self.options.pythons}
-            self.repeat(found)
+        found = {solver: self.sweep(solver) for solver in self.options.pythons}
+        self.repeat(found)
+        if not self.options.warm:
             self.cold(found)
-        finally:
-            for worker in self.workers.values():
-                worker.stop()
         return self.summary()
 
     def summary(self) -> dict[str, Any]:
@@ -219,7 +225,8 @@ class Race:
     def contests(self) -> Iterator[tuple[Goal, int, bool]]:
         for goal in self.row.goals:
             yield from ((goal, threads, False) for threads in self.options.threads)
-        yield self.row.goals[-1], max(self.options.threads), True
+        if not self.options.warm:
+            yield self.row.goals[-1], max(self.options.threads), True
 
     def result(self, goal: Goal, threads: int, cold: bool) -> dict[str, Any]:
         """Everyone's time at one goal, and ours over the best peer's."""
@@ -281,6 +288,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", default="1,2", help="counts, separated by commas")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one fit")
+    parser.add_argument("--warm", action="store_true", help="leave the cold times out")
+    parser.add_argument("--add", action="store_true", help="to the rows that --out has already")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results"))
     for solver in ELSEWHERE:
         default = os.environ.get(f"SHOTGUN_{solver.upper().replace('-', '_')}_PYTHON")
@@ -301,16 +310,28 @@ def parse() -> argparse.Namespace:
     return options
 
 
+def earlier(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """The rows that an earlier run left there."""
+    file = options.out / "compare.json"
+    rows = json.loads(file.read_text())["rows"] if file.exists() else []
+    return {row["row"]: row for row in rows}
+
+
 def main() -> None:
     options = parse()
     if not os.environ.get("SHOTGUN_DATA"):
         print("real data is left out: SHOTGUN_DATA is not set")
-    done = []
-    for row in options.table:
-        with tempfile.TemporaryDirectory() as folder:
-            done.append(Race(row, options, Path(folder)).run())
-        report.write(done, options.out)
-        print(report.line(done[-1]), flush=True)
+    done = earlier(options) if options.add else {}
+    workers = {python: Worker(python) for python in set(options.pythons.values())}
+    with tempfile.TemporaryDirectory() as folder:
+        for number, row in enumerate(options.table):
+            file = Path(folder) / f"{number}.npz"
+            done[row.name] = Race(row, options, file, workers).run()
+            file.unlink()
+            report.write([done[r.name] for r in problems.table() if r.name in done], options.out)
+            print(report.line(done[row.name]), flush=True)
+    for worker in workers.values():
+        worker.stop()
     print(f"\nwritten to {options.out}")
 
 

@@ -1,10 +1,11 @@
-"""Runs solvers on one problem for compare.py, in a process (and environment) of its own.
+"""Runs solvers for compare.py, in a process (and environment) of its own.
 
-    python benchmarks/worker.py PROBLEM.npz
+    python benchmarks/worker.py
 
-Reads one JSON request per line: solver, tol, threads, gap (compute it?), warm (compile and load
-first?). Answers "started", then the seconds once the fit is done, then what it reached: so that the
-caller's limit holds for the fit alone.
+Reads one JSON request per line: problem (a file), solver, tol, threads, gap (compute it?), warm
+(compile and load first?). Answers "started", then the seconds once the fit is done, then what it
+reached: so that the caller's limit holds for the fit alone. The last problem is kept, and whoever
+compiles does it once for all problems of a kind.
 """
 
 from __future__ import annotations
@@ -30,19 +31,26 @@ REST = 0.2
 class Desk:
     """The problem and the containers the solvers read it from."""
 
-    def __init__(self, problem: problems.Problem) -> None:
-        self.problem = problem
-        self.tiny = problems.tiny(problem)
-        self.rows_first = getattr(problem.A, "format", "") == "csr"
+    def __init__(self) -> None:
+        self.file = ""
+        self.warmed: set[tuple[Any, ...]] = set()
+
+    def lay_out(self, file: str) -> None:
+        if file == self.file:
+            return
+        self.file, self.problem = file, problems.load(Path(file))
+        self.tiny = problems.tiny(self.problem)
+        self.rows_first = getattr(self.problem.A, "format", "") == "csr"
         self.containers: dict[Callable[[Any], Any], Any] = {}
-        self.warmed: set[str] = set()
 
     def warm_up(self, name: str, threads: int) -> None:
-        if name not in self.warmed:
+        p = self.problem
+        kind = (name, type(p.A), p.A.dtype, p.loss, p.intercept, len(p.lams) > 1)
+        if kind not in self.warmed:
             solver = solvers.load(name)
             container = solvers.preparer(solver)(self.tiny.A)
             solvers.run(solver, container, self.tiny, 1e-3, threads)
-            self.warmed.add(name)
+            self.warmed.add(kind)
 
     def container(self, name: str) -> Any:
         """A as the solver reads it, kept and shared; from rows everyone converts, every time."""
@@ -53,8 +61,11 @@ class Desk:
             self.containers[prepare] = prepare(self.problem.A)
         return self.containers[prepare]
 
-    def handle(self, solver: str, tol: float, threads: int, gap: bool, warm: bool) -> Any:
+    def handle(
+        self, problem: str, solver: str, tol: float, threads: int, gap: bool, warm: bool
+    ) -> Any:
         """The messages of one request."""
+        self.lay_out(problem)
         module = solvers.load(solver)
         if why := solvers.refusal(module, self.problem):
             yield {"refused": why}
@@ -88,7 +99,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what solvers print must not mix with the answers
     warnings.simplefilter("ignore")
-    desk = Desk(problems.load(Path(sys.argv[1])))
+    desk = Desk()
     for request in sys.stdin:
         for message in answers(desk, request):
             print(json.dumps(message), file=replies, flush=True)

@@ -36,7 +36,10 @@ struct Instructions {
 
 const Instructions& baseline();
 const Instructions& avx2();
+const Instructions& avx512();
 
+// Whether this processor runs it.
+bool runs(const Instructions& set);
 // The best set that this processor runs; chosen once, at first use.
 const Instructions& active();
 

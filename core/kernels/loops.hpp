@@ -5,20 +5,28 @@
 
 #include "kernels/kernels.hpp"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace {
 
 using Size = std::int64_t;
 
-// Four doubles at a time, spelt out: left to itself, the compiler assembles vectors of converted
-// floats entry by entry.
-using Wide = double __attribute__((vector_size(32)));
-using Bits = std::uint64_t __attribute__((vector_size(32)));
+// As many doubles at a time as a register holds, spelt out: left to itself, the compiler assembles
+// vectors of converted floats entry by entry.
+#if defined(__AVX512F__)
+constexpr Size wide = 8;
+#else
 constexpr Size wide = 4;
+#endif
+using Wide = double __attribute__((vector_size(wide * sizeof(double))));
+using Bits = std::uint64_t __attribute__((vector_size(wide * sizeof(double))));
 template <class T>
 struct Entries;
 template <>
 struct Entries<float> {
-  using type = float __attribute__((vector_size(16)));
+  using type = float __attribute__((vector_size(wide * sizeof(float))));
 };
 template <>
 struct Entries<double> {
@@ -30,10 +38,20 @@ template <class T>
   __builtin_memcpy(&entries, from, sizeof entries);
   return __builtin_convertvector(entries, Wide);
 }
+#if defined(__AVX512F__)  // else the compiler makes it of two halves
+[[gnu::always_inline]] inline Wide load(const float* from) {
+  return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from));
+}
+#endif
 [[gnu::always_inline]] inline void store(const Wide& values, double* to) {
   __builtin_memcpy(to, &values, sizeof values);
 }
-[[gnu::always_inline]] inline double sum(const Wide& v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+[[gnu::always_inline]] inline double sum(const Wide& v) {
+  if constexpr (wide == 8)
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+  else
+    return (v[0] + v[2]) + (v[1] + v[3]);
+}
 
 // Four running vectors: enough independent chains to hide the latency of an add, and a fixed order
 // of summation, so a dot product has the same bits wherever it is computed.
@@ -167,8 +185,8 @@ void moments(Size n, const T* a, const double* h, const double* v, double* first
   return upper ? near + 0x1.62e42fefa39efp-1 : near;
 }
 
-[[gnu::always_inline]] inline void logistic4(const double* z, const double* y, double* value,
-                                             double* derivative, double* curvature) {
+[[gnu::always_inline]] inline void logistic_wide(const double* z, const double* y, double* value,
+                                                 double* derivative, double* curvature) {
   const Wide sign = load(y), margin = sign * load(z);
   const auto right = margin > 0.0;
   const Wide e = exp_negative(right ? -margin : margin), t = 1.0 + e;
@@ -182,13 +200,13 @@ void logistic(Size n, const double* z, const double* y, double* value, double* d
   const auto from = [](double* out, Size i) { return out ? out + i : nullptr; };
   Size i = 0;
   for (; i + wide <= n; i += wide)
-    logistic4(z + i, y + i, from(value, i), from(derivative, i), from(curvature, i));
+    logistic_wide(z + i, y + i, from(value, i), from(derivative, i), from(curvature, i));
   if (i == n) return;
   double in[2][wide] = {}, out[3][wide];
   const auto rest = static_cast<unsigned long>(n - i) * sizeof(double);
   __builtin_memcpy(in[0], z + i, rest);
   __builtin_memcpy(in[1], y + i, rest);
-  logistic4(in[0], in[1], out[0], out[1], out[2]);
+  logistic_wide(in[0], in[1], out[0], out[1], out[2]);
   if (value) __builtin_memcpy(value + i, out[0], rest);
   if (derivative) __builtin_memcpy(derivative + i, out[1], rest);
   if (curvature) __builtin_memcpy(curvature + i, out[2], rest);

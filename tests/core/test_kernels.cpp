@@ -7,8 +7,9 @@ namespace {
 
 // The instruction sets that this processor runs.
 std::vector<const kernels::Instructions*> sets() {
-  std::vector<const kernels::Instructions*> sets{&kernels::baseline()};
-  if (&kernels::active() == &kernels::avx2()) sets.push_back(&kernels::avx2());
+  std::vector<const kernels::Instructions*> sets{&kernels::baseline(), &kernels::avx2(),
+                                                 &kernels::avx512()};
+  std::erase_if(sets, [](const kernels::Instructions* set) { return !kernels::runs(*set); });
   return sets;
 }
 template <class T>

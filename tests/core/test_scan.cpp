@@ -76,6 +76,16 @@ TEST_CASE("what a scan has not looked at again is at most its bound") {
     }
 }
 
+TEST_CASE("a number that is rounded up is not below, and never denormal") {
+  for (double v : {0.0, 1e-320, 1e-300, -1e-300, 1e-40, -1e-40, 3e-30, -3e-30, 0.1, -0.1, 1e300}) {
+    const float up = rounded_up(v);
+    CHECK(static_cast<double>(up) >= v);
+    CHECK((std::isnormal(up) || std::isinf(up)));
+    if (std::abs(v) > 1e-30 && std::abs(v) < 1e38) CHECK(std::abs(up - v) <= 4e-7 * std::abs(v));
+  }
+  CHECK(std::isnan(rounded_up(std::nan(""))));
+}
+
 TEST_CASE("a bound that leaves the range of double decides nothing") {
   for (double size : {1e98, 1e-99}) {
     Doubles values(100, size), u(100, 1e60 / size);
