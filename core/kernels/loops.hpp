@@ -61,6 +61,7 @@ double dot(Size n, const T* a, const double* v) {
   Size i = 0;
   for (; i + 4 * wide <= n; i += 4 * wide)
     for (Size l = 0; l < 4; ++l) acc[l] += load(a + i + l * wide) * load(v + i + l * wide);
+  for (; i + wide <= n; i += wide) acc[0] += load(a + i) * load(v + i);
   double rest = 0;
   for (; i < n; ++i) rest += static_cast<double>(a[i]) * v[i];
   return sum((acc[0] + acc[2]) + (acc[1] + acc[3])) + rest;
@@ -71,15 +72,22 @@ template <class T>
 void dot4(Size n, const T* const* a, const double* v, double* out) {
   const T *const a0 = a[0], *const a1 = a[1], *const a2 = a[2], *const a3 = a[3];
   Wide acc[4][2] = {};
+  const auto step = [&](Size i, Size l) __attribute__((always_inline)) {
+    const Wide vi = load(v + i);
+    acc[0][l] += load(a0 + i) * vi;
+    acc[1][l] += load(a1 + i) * vi;
+    acc[2][l] += load(a2 + i) * vi;
+    acc[3][l] += load(a3 + i) * vi;
+  };
   Size i = 0;
-  for (; i + 2 * wide <= n; i += 2 * wide)
-    for (Size l = 0; l < 2; ++l) {
-      const Wide vi = load(v + i + l * wide);
-      acc[0][l] += load(a0 + i + l * wide) * vi;
-      acc[1][l] += load(a1 + i + l * wide) * vi;
-      acc[2][l] += load(a2 + i + l * wide) * vi;
-      acc[3][l] += load(a3 + i + l * wide) * vi;
-    }
+  for (; i + 2 * wide <= n; i += 2 * wide) {
+    step(i, 0);
+    step(i + wide, 1);
+  }
+  if (i + wide <= n) {
+    step(i, 0);
+    i += wide;
+  }
   double rest[4] = {};
   for (; i < n; ++i)
     for (Size k = 0; k < 4; ++k) rest[k] += static_cast<double>(a[k][i]) * v[i];
@@ -135,15 +143,17 @@ template <class T>
 void moments(Size n, const T* a, const double* h, const double* v, double* first, double* second,
              double* dot) {
   Wide sums[4] = {}, squares[4] = {}, products[4] = {};
+  const auto step = [&](Size i, Size l) __attribute__((always_inline)) {
+    const Wide value = load(a + i);
+    const Wide weighted = h ? load(h + i) * value : value;
+    sums[l] += weighted;
+    squares[l] += weighted * value;
+    if (v) products[l] += value * load(v + i);
+  };
   Size i = 0;
   for (; i + 4 * wide <= n; i += 4 * wide)
-    for (Size l = 0; l < 4; ++l) {
-      const Wide value = load(a + i + l * wide);
-      const Wide weighted = h ? load(h + i + l * wide) * value : value;
-      sums[l] += weighted;
-      squares[l] += weighted * value;
-      if (v) products[l] += value * load(v + i + l * wide);
-    }
+    for (Size l = 0; l < 4; ++l) step(i + l * wide, l);
+  for (; i + wide <= n; i += wide) step(i, 0);
   *first = sum((sums[0] + sums[2]) + (sums[1] + sums[3]));
   *second = sum((squares[0] + squares[2]) + (squares[1] + squares[3]));
   *dot = sum((products[0] + products[2]) + (products[1] + products[3]));
