@@ -4,7 +4,7 @@ They append lines of JSON to the file that the environment variable SHOTGUN_TRUS
 
     {"property": "gap bounds F - F*", "cases": 2000, "failures": 0}
     {"fuzz": {"svmlight": {"executions": 1200000, "seconds": 60, "failures": 0}}}
-    {"soak": {"minutes": 30, "fits": 51234, "growth": 0.002}}
+    {"soak": {"minutes": 30, "fits": 51234, "growth of bytes in use": 0.002}}
 
 A property may have many lines, which are added up; of everything else the last one counts.
 """
