@@ -9,8 +9,9 @@ bits that it gave before.
 Memory is looked at while nothing runs, in two ways: bytes in use, which is what was asked of the
 allocator and not given back, and resident bytes, which is what the system has lent. Of either, the
 median of the last tenth of the samples may not exceed that of the first tenth after the warm-up by
-more than --most. The warm-up is every job once, for what Python loads at first use, and a fifth of
-the time.
+more than --most. The warm-up is every job once, for what Python loads at first use, strings that
+come and go until Python's table of them has its final size (it doubles once, by 1.9 MiB, when it
+has seen that many), and a fifth of the time.
 
 So that both tell of fits and not of allocators, the script starts itself again with ALLOCATORS.
 glibc has a heap for each of eight threads, and what is free at the end of one stays resident:
@@ -182,6 +183,8 @@ class Soak:
     def run(self, seconds: float) -> list[Memory]:
         """Memory, sampled evenly, at rest, after every job has been done once."""
         self.side_by_side([range(t, len(self.jobs), self.threads) for t in range(self.threads)])
+        for k in range(1 << 18):
+            sys.intern(f"{k} comes and goes")
         sizes: list[Memory] = []
         draws = [random.Random(self.seed + t) for t in range(self.threads)]
         end = time.monotonic()
