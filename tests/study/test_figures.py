@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shotgun.study.figures import FIGURES, contours, save
+from shotgun.study.figures import FIGURES, contours, races, save, speedups
+from shotgun.study.figures.races import LASSO
 from shotgun.study.figures.speedups import in_iterations
 from shotgun.study.figures.theory import curves
+from shotgun.study.problems import Category
 from shotgun.study.runs import Results
 
 from .test_claims import curve, facts, race, simulated, speed
@@ -25,6 +27,8 @@ MEMORY = {
             "bytes_of_A_per_update": 600.0,
             "bytes_of_Ax_per_update": 300.0,
             "operations_per_update": 150.0,
+            "bytes_per_second": 900.0 * threads / seconds,
+            "speed_up": float(threads),
             "operations_per_second": 150.0 * threads / seconds,
         }
         for variant, seconds in (("as is", 9e-8), ("no atomics", 5e-8))
@@ -74,6 +78,24 @@ def test_fig_2_tells_divergence_from_convergence():
     [found] = curves(some_results())
     assert found.T == {1: 6300, 8: 800, 158: 52}
     assert found.diverged == [700]
+
+
+def test_fig_3_shows_every_failure():
+    results = Results(
+        [facts("bigrams_100k"), race("Shotgun (P = 8)", 1.0)]
+        + [race(solver, None) for solver in ("LARS", "GLMNET", "L1_LS")]
+    )
+    text = races.draw(results).axes[LASSO.index(Category.TEXT)]
+    heights = {line.get_ydata()[0] for line in text.lines if list(line.get_xdata()) == [1.0]}
+    assert len(heights) == 3
+    assert all(60 < height < text.get_ylim()[1] for height in heights)
+
+
+def test_fig_5_is_a_function_of_p_star():
+    axes = speedups.draw(some_results()).axes
+    assert [ax.get_xlabel() for ax in axes[:2]] == ["P*", "P*"]
+    [time] = [line for line in axes[0].lines if line.get_marker() == "o"]
+    assert (time.get_xdata(), time.get_ydata()) == ((100,), (pytest.approx(1.4),))
 
 
 def test_fig_5_compares_with_one():

@@ -7,9 +7,12 @@ from typer.testing import CliRunner
 
 from shotgun.cli import app
 from shotgun.study import runs
+from shotgun.study.claims import CLAIMS
 from shotgun.study.plan import Plan, optima, races, some_P
-from shotgun.study.report import _robust, notes, page_of
+from shotgun.study.report import _robust, _speedups, _updates, notes, page_of, summary
 from shotgun.study.runs import DONE, Job, Result, Results
+
+from .test_figures import some_results
 
 
 def study(folder, *more):
@@ -130,6 +133,32 @@ def test_the_page_says_how_often_each_solver_got_there():
     ends = [{"seconds": 1.0}, {"seconds": None, "suboptimality": 0.1}]
     ran = Results(Result(job, DONE, 1.0, end) for job, end in zip(jobs, ends, strict=True))
     assert [*_robust(ran).values()] == [["SpaRSA"], [1], [2], [50.0], [0], [0], [None]]
+
+
+def test_the_command_prints_how_often_each_solver_got_there(tmp_path):
+    answer = study(tmp_path, *SMALL)
+    assert "SpaRSA             1 of 1 (100%)" in answer.stdout
+    assert answer.stdout.rstrip().endswith("index.html")
+
+
+def test_the_summary_counts_claims_by_their_verdict():
+    assert f"{len(CLAIMS)} claims not run" in summary(Results())
+
+
+def test_the_notes_say_how_much_of_the_processor_others_had():
+    job = Job("race", {"problem": "signs_477", "lam": 0.5, "solver": "SpaRSA"}, 3.0)
+    ran = [Result(job, DONE, 1.0, others=share) for share in (0.0, 0.02, 0.4, None)]
+    told = " ".join(notes(Results(ran), []))
+    assert "They had 2% of it (median), and more than 10% in 1 of 3 runs." in told
+
+
+def test_speed_ups_and_updates_are_told_in_numbers():
+    told = _speedups(some_results())
+    assert (told["problem"], told["P*"]) == (["signs_2048"], [100])
+    assert (told["2 threads"], told["P = 8"]) == ([pytest.approx(1.4)], [pytest.approx(7.9)])
+    each = _updates(some_results())
+    assert each["variant"] == ["as is", "as is", "no atomics", "no atomics"]
+    assert each["nanoseconds"] == [pytest.approx(ns) for ns in (90, 45, 50, 25)]
 
 
 def test_a_page_of_nothing_claims_nothing():

@@ -8,7 +8,7 @@ from pathlib import Path
 from shotgun.study import plan as plans
 from shotgun.study.figures import FIGURES, save
 from shotgun.study.plan import Plan
-from shotgun.study.report import page_of
+from shotgun.study.report import page_of, summary
 from shotgun.study.runs import Job, Results, Runner, Store
 
 # what runs, what it runs, and for which figures
@@ -27,8 +27,8 @@ STAGES: list[tuple[str, Callable[[Plan, Results], Iterable[Job]], set[int]]] = [
 ]
 
 
-def study(plan: Plan, out: str | Path) -> Path:
-    """Run a plan, as far as it has not been run, and write what came out; the page is returned."""
+def study(plan: Plan, out: str | Path) -> tuple[Path, str]:
+    """Run a plan, as far as it has not been run; the page that was written, and its summary."""
     out = Path(out)
     store = Store(out / ("results-quick" if plan.quick else "results"))
     runner = Runner(store, plan.budget)
@@ -42,4 +42,4 @@ def study(plan: Plan, out: str | Path) -> Path:
         save(figure, out / "figures", FIGURES[number][0])
     page = out / "index.html"
     page.write_text(page_of(plan, known, drawn, runner.left_out), encoding="utf-8")
-    return page
+    return page, summary(known)

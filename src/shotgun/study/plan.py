@@ -265,8 +265,9 @@ def logistic(plan: Plan, known: Results) -> Iterator[Job]:
         for solver in LOGISTIC:
             if plan.solver in (None, solver):
                 yield Job("curve", told | {"solver": solver}, limit, plan.threads)
-        decaying = {"solver": "SGD", "how": {"decay": True}}
-        yield Job("curve", told | decaying, limit, plan.threads)
+        if plan.solver in (None, "SGD"):
+            decaying = {"solver": "SGD", "how": {"decay": True}}
+            yield Job("curve", told | decaying, limit, plan.threads)
         if find(told["problem"]).d < find(told["problem"]).n:
             for solver in ("SGD", "SMIDAS"):
                 yield Job("updates", {"solver": solver, "problem": told["problem"]}, limit)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from shotgun.page import Html, element, page, picture, section, table, tiles
 from shotgun.study import problems
 from shotgun.study.claims import Verdict, verdicts
-from shotgun.study.figures import races
+from shotgun.study.figures import races, speedups
 from shotgun.study.plan import Plan, is_known
 from shotgun.study.runs import DIED, FAILED, MISSING, Job, Result, Results, machine
 
 BROKEN = (DIED, FAILED, MISSING)
 SMALL = 20_000  # features
+DISTURBED = 0.1  # of the processor, had by other programs
 ROBUST = (
     "Runs that came within 1e-4 of F* before their limit (Hard_l0: whose residual became as small "
     "as the Lasso's with as many weights; planted: that found a signal again, to 1e-4, which is "
     "all there is in y and has a weight for every hundred samples)."
 )
 SECONDS = (
-    "Seconds are those of the clock, or of the processor where these are fewer: what other "
-    "programs took away is not counted."
+    "Seconds are those of the clock, or of the processor (of all threads together) where these are "
+    "fewer: what other programs took away from a run of one thread is not counted."
 )
 CAPTIONS = {
     1: (
@@ -47,7 +49,8 @@ CAPTIONS = {
     ),
     5: (
         "Figure 5: speed-ups of Shotgun",
-        "Until F is within 0.5 % of F*, on all columns. Time: asynchronous with P = threads for "
+        "Until F is within 0.5 % of F*, on all columns; a marker is a problem at one lam, a dotted "
+        "line what would be linear. Time: asynchronous with P = threads for "
         "the Lasso, P = 8 for CDN. Iterations: P updates from the same Ax count as one.",
     ),
     6: (
@@ -94,6 +97,8 @@ def page_of(
         ),
         section("Problems", table(_problems(results), label="Problems", by_name="problem")),
         section("Runs of the Lasso", table(_races(results), label="Runs", by_name="problem")),
+        section("Speed-ups", table(_speedups(results), label="Speed-ups", by_name="problem")),
+        section("What an update costs", table(_updates(results), label="Updates")),
     ]
     return page("The Shotgun study", lead, parts)
 
@@ -134,7 +139,11 @@ def _badge(verdict: Verdict) -> Html:
 
 def notes(results: Results, left_out: Sequence[Job]) -> list[str]:
     """What a reader must know to judge the numbers."""
-    found = [SECONDS, _density(results), *_counts_beside_figure_2(results)]
+    found = [
+        " ".join([SECONDS, *_crowd(results)]),
+        _density(results),
+        *_counts_beside_figure_2(results),
+    ]
     found += [
         f"{r.job.params['problem']}: {lam['note']}, so that {lam['name']} is used instead."
         for r in results.of("facts").done()
@@ -150,6 +159,18 @@ def notes(results: Results, left_out: Sequence[Job]) -> list[str]:
     if left_out:
         found.append(f"{len(left_out)} runs were left out, since the time of the study was over.")
     return found
+
+
+def _crowd(results: Results) -> list[str]:
+    """Whether the machine was the study's own."""
+    shares = [r.others for r in results if r.others is not None]
+    if not shares:
+        return []
+    much = sum(share > DISTURBED for share in shares)
+    return [
+        f"They had {median(shares):.0%} of it (median), and more than {DISTURBED:.0%} in {much} of "
+        f"{len(shares)} runs."
+    ]
 
 
 def _unknown(optimum: Result) -> str:
@@ -246,3 +267,48 @@ def _races(results: Results) -> dict[str, list[Any]]:
         "limit": [race.limit for race in found],
         "why not": ["" if race.seconds else race.why for race in found],
     }
+
+
+def _speedups(results: Results) -> dict[str, list[Any]]:
+    """Of time and of iterations, a row for each problem and lam."""
+    found: dict[tuple[str, float, int], dict[str, float]] = {}
+    for kind, named in ((speedups.in_time, "{} threads"), (speedups.in_iterations, "P = {}")):
+        for s in kind(results):
+            row = found.setdefault((s.problem, s.lam, s.star), {})
+            row |= {named.format(count): gain for count, gain in s.gain.items() if count > 1}
+    rows: dict[str, list[Any]] = {
+        "problem": [problem for problem, _, _ in found],
+        "lam": [lam for _, lam, _ in found],
+        "P*": [star for _, _, star in found],
+    }
+    names = dict.fromkeys(name for row in found.values() for name in row)
+    return rows | {name: [row.get(name) for row in found.values()] for name in names}
+
+
+def _updates(results: Results) -> dict[str, list[Any]]:
+    """The variants of the memory wall, in numbers."""
+    runs = [run for r in results.of("memory").done() for run in r.value["runs"]]
+    return {
+        "variant": [run["variant"] for run in runs],
+        "threads": [run["threads"] for run in runs],
+        "nanoseconds": [1e9 * run["seconds_per_update"] for run in runs],
+        "speed-up over one thread": [run["speed_up"] for run in runs],
+        "bytes of A": [run["bytes_of_A_per_update"] for run in runs],
+        "bytes of Ax": [run["bytes_of_Ax_per_update"] for run in runs],
+        "operations": [run["operations_per_update"] for run in runs],
+        "GB/s": [run["bytes_per_second"] / 1e9 for run in runs],
+        "operations/s": [run["operations_per_second"] for run in runs],
+    }
+
+
+def summary(results: Results) -> str:
+    """In a few lines: what became of the claims, and how often each solver got there."""
+    words = [verdict.word for verdict in verdicts(results)]
+    lines = [", ".join(f"{words.count(word)} claims {word}" for word in sorted(set(words)))]
+    told = _robust(results)
+    for k, solver in enumerate(told["solver"]):
+        done, of = told[f"solved, d <= {SMALL}"][k], told[f"of, d <= {SMALL}"][k]
+        if of:
+            share = f"{done} of {of} ({done / of:.0%})"
+            lines.append(f"{solver:18} {share:18} within 1e-4, d <= {SMALL}")
+    return "\n".join(lines)

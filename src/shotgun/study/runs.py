@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from shotgun.bars import Bar
 from shotgun.study import jobs
+from shotgun.study.crowd import Crowd
 
 LOADING = 900.0  # seconds for making a problem, which no limit counts
 GRACE = 3.0  # times the limit: the watch stands while F is evaluated, the wall clock does not
@@ -84,13 +85,18 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """How a job ended, and what it found if it was done."""
+    """How a job ended, and what it found if it was done.
+
+    `others` is the part of the processor that other programs had meanwhile; None where the system
+    does not say, or nobody was left to look.
+    """
 
     job: Job
     status: str
     seconds: float
     value: dict[str, Any] = field(default_factory=dict)
     why: str = ""
+    others: float | None = None
 
 
 class Results(list[Result]):
@@ -190,31 +196,29 @@ def run(job: Job) -> Result:
     process.start()
     theirs.close()
     try:
-        status, value, why = _listen(ours, job, process.pid)
+        status, told = _listen(ours, job, process.pid)
     finally:
         process.kill()
         process.join()
         ours.close()
-    return Result(job, status, round(time.monotonic() - begin, 3), value, why)
+    return Result(job, status, round(time.monotonic() - begin, 3), **told)
 
 
-def _listen(pipe: Connection, job: Job, pid: int | None) -> tuple[str, dict[str, Any], str]:
+def _listen(pipe: Connection, job: Job, pid: int | None) -> tuple[str, dict[str, Any]]:
     """What the child tells: that it has started, then how it ended."""
     since, work, patience = time.monotonic(), 0.0, LOADING
     while min(time.monotonic() - since, _worked(pid) - work) <= patience:
         if not pipe.poll(min(TURN, patience)):
             continue
         try:
-            status, content = pipe.recv()
+            status, told = pipe.recv()
         except EOFError:
-            return DIED, {}, "the process ended without a word; memory may have run out"
-        if status == DONE:
-            return DONE, content, ""
-        if status in (FAILED, MISSING):
-            return status, {}, content
+            return DIED, {"why": "the process ended without a word; memory may have run out"}
+        if status != STARTED:
+            return status, told
         since, work = time.monotonic(), _worked(pid)
         patience = job.limit if job.params.get("solver") in BLIND else GRACE * job.limit + 1.0
-    return OVER, {}, f"over {job.limit:g} s"
+    return OVER, {"why": f"over {job.limit:g} s"}
 
 
 def _worked(pid: int | None) -> float:
@@ -224,21 +228,21 @@ def _worked(pid: int | None) -> float:
 
 
 def _child(job: Job, pipe: Connection) -> None:
-    def say(status: str, content: Any = None) -> None:
+    def say(status: str, **told: Any) -> None:
         with suppress(BrokenPipeError):  # nobody waits for it any more
-            pipe.send((status, content))
+            pipe.send((status, told))
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     _bound_memory()
     try:
         with threadpool_limits(job.threads):
-            do = jobs.KINDS[job.kind]
+            do, crowd = jobs.KINDS[job.kind], Crowd()
             found = do(started=lambda: say(STARTED), limit=job.limit, **job.params)
-        say(DONE, found)
+        say(DONE, value=found, others=crowd.share())
     except ImportError as error:
-        say(MISSING, str(error))
+        say(MISSING, why=str(error))
     except Exception as error:
-        say(FAILED, f"{type(error).__name__}: {error}")
+        say(FAILED, why=f"{type(error).__name__}: {error}")
 
 
 def _bound_memory() -> None:

@@ -20,5 +20,6 @@ def run(given: Given) -> int:
         hours=given.hours,
         threads=check_threads(given.threads),
     )
-    print(study(plan, given.out))
+    page, summary = study(plan, given.out)
+    print(summary, page, sep="\n")
     return CONVERGED

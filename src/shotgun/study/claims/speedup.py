@@ -25,12 +25,11 @@ def iterations_at_8(results: Results) -> Finding:
 
 @claim("Section 4.3, Fig. 5", "The speed-up in time is smaller than that in iterations")
 def time_is_less(results: Results) -> Finding:
-    time = {s.problem: s.gain for s in speedups.in_time(results)}
-    steps = {s.problem: s.gain for s in speedups.in_iterations(results)}
+    steps = {(s.problem, s.lam): s.gain for s in speedups.in_iterations(results)}
     pairs = [
-        (time[name][2], steps[name][2])
-        for name in time
-        if 2 in time[name] and 2 in steps.get(name, {})
+        (s.gain[2], steps[s.problem, s.lam][2])
+        for s in speedups.in_time(results)
+        if 2 in s.gain and 2 in steps.get((s.problem, s.lam), {})
     ]
     if not pairs:
         return NOT_RUN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any, NamedTuple
 
 from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels
@@ -10,6 +11,7 @@ from shotgun.study.problems import Category, find
 from shotgun.study.runs import DONE, MISSING, Results
 
 OURS = "Shotgun (P = 8)"
+STACKED = 1.5  # from one that failed to the next
 LASSO = [c for c in Category if c is not Category.LOGISTIC]
 
 
@@ -97,27 +99,30 @@ def _panel(ax: Any, races: list[Race], against: str) -> dict[str, Any]:
         empty(ax, "not run")
         return {}
     limit = max(r.limit for r in others)
-    times = [s for s in (*base.values(), *(r.seconds for r in others)) if s is not None]
-    low, top = 0.5 * min([limit, *times]), 3 * max([limit, *times])
+    mine = [s for s in base.values() if s is not None]
+    theirs = [r.seconds for r in others if r.seconds is not None]
+    low, never = 0.5 * min([limit, *mine, *theirs]), 2 * limit
+    failed: Counter[tuple[str, float]] = Counter()
     for race in others:
-        colour, marker = MARKERS[race.solver]
-        ax.plot(
-            base[race.problem, race.lam] or top,
-            race.seconds or top,
-            marker,
-            markersize=7,
-            color=colour,
-            markerfacecolor=colour if race.seconds else "none",
-            alpha=0.8,
-            clip_on=False,
-        )
-    ax.plot([low, top], [low, top], color="0.35", linewidth=1)
+        at = (race.problem, race.lam)
+        failed[at] += race.seconds is None
+        # those that failed on the same problem stand above each other
+        _mark(ax, base[at] or never, race.seconds or never * STACKED ** failed[at], race)
+    left, right = 0.5 * min([limit, *mine]), never if None in base.values() else 2 * max(mine)
+    top = never * STACKED ** (1 + max(failed.values()))
+    ax.plot([low, limit], [low, limit], color="0.35", linewidth=1)
     ax.axhline(limit, color="0.35", linestyle=":", linewidth=1)
-    ax.text(low, 1.15 * limit, " hollow: did not get there", color="0.35", fontsize="small")
-    ax.set(xscale="log", yscale="log", xlim=(low, top), ylim=(low, top))
+    ax.text(left, 1.15 * limit, " hollow: did not get there", color="0.35", fontsize="small")
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
     ax.minorticks_off()
     ax.grid(**GRID)
     return {race.solver: _handle(ax, race.solver) for race in others}
+
+
+def _mark(ax: Any, x: float, y: float, race: Race) -> None:
+    colour, marker = MARKERS[race.solver]
+    face = colour if race.seconds else "none"
+    ax.plot(x, y, marker, markersize=7, color=colour, markerfacecolor=face, alpha=0.8)
 
 
 def _handle(ax: Any, solver: str) -> Any:

@@ -15,6 +15,7 @@ class SpeedUp(NamedTuple):
     """Of a problem at one lam: by threads or by P."""
 
     problem: str
+    lam: float
     loss: str
     star: int
     gain: dict[int, float]
@@ -29,12 +30,12 @@ def gains(results: Results, kind: str, by: str, value: str) -> list[SpeedUp]:
             key = (told["problem"], told["lam"], told["engine"])
             found.setdefault(key, {})[told[by]] = result.value[value]
     speedups = []
-    for (problem, _, _), took in found.items():
+    for (problem, lam, _), took in found.items():
         facts = results.of("facts", problem=problem).done()
         if 1 in took and len(took) > 1 and facts:
             gain = {count: took[1] / took[count] for count in sorted(took)}
             star = facts[0].value["ideal_p"]
-            speedups.append(SpeedUp(problem, find(problem).loss, star, gain))
+            speedups.append(SpeedUp(problem, lam, find(problem).loss, star, gain))
     return speedups
 
 
@@ -47,7 +48,7 @@ def in_iterations(results: Results) -> list[SpeedUp]:
 
 
 def draw(results: Results) -> Any:
-    """Time and iterations of the Lasso, then of logistic regression."""
+    """Time and iterations of the Lasso, then of logistic regression, as functions of P*."""
     figure, axes = panels(2, rows=2, width=5.4)
     for (left, right), loss in zip(axes, TITLES, strict=True):
         time = [s for s in in_time(results) if s.loss == loss]
@@ -58,21 +59,22 @@ def draw(results: Results) -> Any:
 
 
 def _panel(ax: Any, speedups: list[SpeedUp], by: str, title: str) -> None:
+    """A marker for each problem and count; the dotted line of its colour is a linear speed-up."""
     ax.set_title(title)
     if not speedups:
         empty(ax, "not run")
         return
-    most = max(max(s.gain) for s in speedups)
-    counts = [2**k for k in range(most.bit_length()) if 2**k <= most]
-    ax.plot([1, most], [1, most], ":", color="0.35", label="linear")
-    for s in sorted(speedups, key=lambda s: s.star):
-        label = f"{s.problem}, P* = {s.star}"
-        ax.plot(list(s.gain), list(s.gain.values()), marker="o", markersize=4, label=label)
-    ax.set_xscale("log", base=2)
+    counts = sorted({count for s in speedups for count in s.gain if count > 1})
+    for k, count in enumerate(counts):
+        at = [(s.star, s.gain[count]) for s in speedups if count in s.gain]
+        label = f"{count} threads" if by == "threads" else f"P = {count}"
+        ax.axhline(count, color=f"C{k}", linestyle=":", linewidth=1)
+        ax.plot(*zip(*at, strict=True), "o", color=f"C{k}", alpha=0.8, label=label)
+    ax.axhline(1, color="0.35", linewidth=1)
+    ax.set_xscale("log")
     ax.set_yscale("log", base=2)
-    ax.set_xticks(counts, labels=[str(c) for c in counts])
-    ax.set_yticks(counts, labels=[str(c) for c in counts])
-    ax.minorticks_off()
-    ax.set(xlabel=by, ylabel="speed-up")
+    ax.set_yticks([1, *counts], labels=[str(c) for c in (1, *counts)])
+    ax.yaxis.minorticks_off()
+    ax.set(xlabel="P*", ylabel=f"speed-up over {'one thread' if by == 'threads' else 'P = 1'}")
     ax.grid(**GRID)
-    ax.legend(frameon=False, fontsize="x-small")
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="best")

@@ -88,7 +88,8 @@ def as_shipped(
 
     No stretch of such a fit is a fit. So there is a whole one, then one from the beginning for half
     as many epochs, a quarter, ..., each with the clock set back: what a mark says is what a user
-    gets who stops there, and none says more than that of a longer fit, which began the same way.
+    gets who stops there, and none says more than that of a longer fit, which began the same way;
+    longer ones that end higher are left out.
     All of them together end at the watch's limit.
     """
     fits = Fits(A, y, lam, n_threads, engine="auto", P="auto", tol=tol, working_set=True, seed=seed)
@@ -101,5 +102,6 @@ def as_shipped(
         answer, epochs = fit.x if answer is None else answer, min(epochs, fit.n_epochs) // 2
     earliest = np.minimum.accumulate([mark.seconds for mark in watch.marks])
     marks = [mark._replace(seconds=s) for mark, s in zip(watch.marks, earliest, strict=True)]
-    watch.marks[:] = marks[::-1]
+    lowest = np.minimum.accumulate([mark.objective for mark in marks[::-1]])
+    watch.marks[:] = [m for m, F in zip(marks[::-1], lowest, strict=True) if m.objective <= F]
     return np.asarray(answer)
