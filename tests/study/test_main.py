@@ -12,6 +12,7 @@ from shotgun.study.plan import Plan, optima, races, some_P
 from shotgun.study.report import _robust, _speedups, _updates, notes, page_of, summary
 from shotgun.study.runs import DONE, Job, Result, Results
 
+from .test_claims import curve
 from .test_figures import some_results
 
 
@@ -159,6 +160,14 @@ def test_speed_ups_and_updates_are_told_in_numbers():
     each = _updates(some_results())
     assert each["variant"] == ["as is", "as is", "no atomics", "no atomics"]
     assert each["nanoseconds"] == [pytest.approx(ns) for ns in (90, 45, 50, 25)]
+
+
+def test_classifiers_are_counted_as_solvers_of_the_lasso_are():
+    near = curve("Shotgun CDN", 1e-6, ((0.1, 2.0), (1.0, 1.00005)), "zeta_small")
+    far = curve("SGD", 1e-2, ((0.1, 2.0), (1.0, 1.01)), "zeta_small")
+    told = _robust(Results([near, far]))
+    assert told["solver"] == ["SGD, logistic", "Shotgun CDN, logistic"]
+    assert told["solved, d <= 20000"] == [0, 1]
 
 
 def test_a_page_of_nothing_claims_nothing():

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels
+from shotgun.study.jobs import ACCURACY
 from shotgun.study.problems import Category, find
 from shotgun.study.runs import DONE, MISSING, Results
 
@@ -71,6 +72,29 @@ def planted(results: Results) -> list[Race]:
         for result in results.of("planted")
         for line in [find(result.job.params["problem"])]
     ]
+
+
+def classified(results: Results) -> list[Race]:
+    """Those of logistic regression: when their curves came as near as a race wants."""
+    found = []
+    for result in results.of("curve").done():
+        told, line = result.job.params, find(result.job.params["problem"])
+        if "how" in told:
+            continue
+        near = (1 + ACCURACY) * told["best"]
+        found.append(
+            Race(
+                line.name,
+                line.category,
+                line.d,
+                told["lam"],
+                f"{told['solver']}, logistic",
+                min((t for t, F in result.value["marks"] if near >= F), default=None),
+                result.job.limit,
+                result.why,
+            )
+        )
+    return found
 
 
 def draw(results: Results, against: str = OURS) -> Any:
