@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from shotgun.cli import app
 from shotgun.study import runs
 from shotgun.study.claims import CLAIMS
+from shotgun.study.figures import FIGURES
 from shotgun.study.plan import Plan, optima, races, some_P
 from shotgun.study.report import _robust, _speedups, _updates, notes, page_of, summary
 from shotgun.study.runs import DONE, Job, Result, Results
@@ -197,3 +202,14 @@ def test_races_are_run_at_the_lams_of_their_problem_alone():
 def test_nobody_is_judged_by_an_optimum_that_is_not_known():
     plan = Plan(quick=True, problem="signs_477")
     assert not list(races(plan, with_optimum(plan, gap=1e-3)))
+
+
+REPORT = Path(__file__).parents[2] / "docs" / "study"
+
+
+def test_the_example_in_the_docs_judges_every_claim_and_names_its_machine():
+    page = html.unescape((REPORT / "index.html").read_text())
+    assert all(claim.says in page for claim in CLAIMS)
+    assert re.search(r"run on .+, \d+ cores, \d+ GiB, with \d+ threads, by: shotgun study", page)
+    for name, _ in FIGURES.values():
+        assert (REPORT / "figures" / f"{name}.png").is_file()
