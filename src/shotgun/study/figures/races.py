@@ -138,6 +138,9 @@ def _panel(ax: Any, races: list[Race], against: str) -> dict[str, Any]:
     ax.axhline(limit, color="0.35", linestyle=":", linewidth=1)
     ax.text(left, 1.15 * limit, " hollow: did not get there", color="0.35", fontsize="small")
     ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(subs=(1, 3))
+        axis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.grid(**GRID)
     return {race.solver: _handle(ax, race.solver) for race in others}
