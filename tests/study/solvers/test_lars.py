@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from shotgun.study.problems import find
 from shotgun.study.solvers.lars import solve
+from shotgun.study.solvers.lasso import shrink
 from shotgun.study.watch import Watch
 
 
@@ -30,6 +32,12 @@ def test_the_path_is_linear_between_knots(lasso_of):
     assert (~bends).sum() > 50
     # a bend comes with a change of support on one of its sides
     assert (changes[:-1] | changes[1:])[bends].all()
+
+
+def test_columns_that_tie_do_not_lead_it_astray():
+    A, y = find("sparco002_blocksig").load()  # orthonormal, so that the optimum is a shrinkage
+    x = solve(A, y, 0.5, Watch(lambda x: 0.0))
+    np.testing.assert_allclose(x, shrink(A.T @ y, 0.5), atol=1e-7)
 
 
 def test_it_stops_after_as_many_knots_as_allowed(lasso_of):

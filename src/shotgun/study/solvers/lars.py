@@ -17,12 +17,23 @@ from shotgun.study.solvers.lasso import dense, given
 from shotgun.study.watch import Vector, Watch
 
 
-def solve(A: Any, y: Any, lam: float, watch: Watch, *, max_iter: int | None = None) -> Vector:
+def solve(
+    A: Any,
+    y: Any,
+    lam: float,
+    watch: Watch,
+    *,
+    max_iter: int | None = None,
+    jitter: float = 1e-10,
+) -> Vector:
     """The path's end, shown to the watch when it is there: it cannot be stopped on the way.
 
-    `max_iter` is the number of knots, by default as many as the path has. A becomes dense.
+    `max_iter` is the number of knots, by default as many as the path has. A becomes dense. Columns
+    that tie are not the one at a time that the algorithm assumes, and lead it astray: noise of up
+    to `jitter` max |y| parts them, as scikit-learn recommends (LassoLars has it as well).
     """
     A, _, y = given(A, y, lam)
+    y = y + jitter * np.abs(y).max(initial=0.0) * np.random.default_rng(0).random(len(y))
     with warnings.catch_warnings():
         # it warns of columns that it drops as degenerate; the watch sees what that costs
         warnings.simplefilter("ignore", ConvergenceWarning)
