@@ -52,6 +52,7 @@ from shotgun.options import (
     Proba,
     ProblemName,
     Quick,
+    RaceLimit,
     Report,
     Resume,
     Scheduler,
@@ -312,6 +313,7 @@ def study(
     solver: SolverName = None,
     problem: ProblemName = None,
     features: MostFeatures = None,
+    limit: RaceLimit = None,
     hours: Hours = None,
     threads: Threads = None,
 ) -> None:

@@ -182,6 +182,10 @@ SolverName = Annotated[
     str | None, fit("--solver", metavar="NAME", help="Only this one of the competitors.")
 ]
 ProblemName = Annotated[str | None, fit("--problem", metavar="NAME", help="Only this problem.")]
+RaceLimit = Annotated[
+    float | None,
+    fit("--limit", metavar="SECONDS", min=0.001, help="Of a race; by default a minute or more."),
+]
 Hours = Annotated[
     float | None,
     fit("--hours", metavar="H", min=0.0, help="Begin no run after so many; 0 draws what is there."),

@@ -13,7 +13,7 @@ from shotgun.cli import app
 from shotgun.study import runs
 from shotgun.study.claims import CLAIMS
 from shotgun.study.figures import FIGURES
-from shotgun.study.plan import Plan, optima, races, some_P
+from shotgun.study.plan import Plan, optima, planted, races, some_P
 from shotgun.study.report import _robust, _speedups, _updates, notes, page_of, summary
 from shotgun.study.runs import DONE, Job, Result, Results
 
@@ -99,9 +99,16 @@ def test_hours_bound_any_study_and_none_draws_what_is_there(tmp_path, monkeypatc
     assert "1 runs were left out" in (tmp_path / "index.html").read_text()
 
 
+def test_a_limit_bounds_every_race():
+    plan = Plan(problem="signs_477", limit=2.5)
+    assert {job.limit for job in races(plan, with_optimum(plan, gap=1e-9))} == {2.5}
+    assert {job.limit for job in planted(plan, Results())} == {2.5}
+
+
 def test_the_page_names_its_command():
     plan = Plan(figure=3, features=20000, threads=2)
     assert plan.command == "shotgun study --figure 3 --features 20000"
+    assert Plan(limit=5.0).command == "shotgun study --limit 5"
     assert "by: shotgun study --figure 3 --features 20000" in page_of(plan, Results(), {}, [])
 
 

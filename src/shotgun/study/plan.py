@@ -39,6 +39,7 @@ class Plan:
     solver: str | None = None
     problem: str | None = None
     features: int | None = None  # at most
+    limit: float | None = None  # seconds of a race; by default as many as its size may need
     hours: float | None = None  # after which nothing more is begun
     threads: int = 1
 
@@ -62,6 +63,7 @@ class Plan:
             "solver": self.solver,
             "problem": self.problem,
             "features": self.features,
+            "limit": None if self.limit is None else f"{self.limit:g}",
         }
         options = [f"--{name} {value}" for name, value in named.items() if value is not None]
         return " ".join(["shotgun study", *(["--quick"] if self.quick else []), *options])
@@ -99,8 +101,10 @@ class Plan:
         others = [name for name in LASSO if self.solver in (None, name)]
         return [*OURS, *others]
 
-    def limit(self, problem: Problem) -> float:
-        """Seconds of a race."""
+    def seconds(self, problem: Problem) -> float:
+        """Those of a race, at most."""
+        if self.limit is not None:
+            return self.limit
         if self.quick:
             return 6.0 if problem.d > 10_000 else 3.0
         return 600.0 if problem.d > 1_000_000 else 60.0
@@ -156,7 +160,7 @@ def planted(plan: Plan, known: Results) -> Iterator[Job]:
     if "Hard_l0" in plan.solvers():
         for problem in plan.problems():
             told = {"problem": problem.name, "s": max(2, problem.n // PER_WEIGHT)}
-            yield Job("planted", told, plan.limit(problem), plan.threads)
+            yield Job("planted", told, plan.seconds(problem), plan.threads)
 
 
 def races(plan: Plan, known: Results) -> Iterator[Job]:
@@ -171,7 +175,7 @@ def races(plan: Plan, known: Results) -> Iterator[Job]:
 def races_for(plan: Plan, problem: Problem, best: Result) -> Iterator[Job]:
     """All solvers on one problem at one lam."""
     told = {"problem": problem.name, "lam": best.job.params["lam"]}
-    limit = plan.limit(problem)
+    limit = plan.seconds(problem)
     for solver in plan.solvers():
         goal: dict[str, Any] = {"best": best.value["F"], "accuracy": ACCURACY}
         if solver == "Hard_l0":
@@ -236,10 +240,10 @@ def speed_ups(plan: Plan, known: Results) -> Iterator[Job]:
                 for threads in range(1, plan.threads + 1):
                     P = threads if racing == "asynchronous" else 8
                     how = {"engine": racing, "P": P, "n_threads": threads}
-                    yield Job("speed", told | how, 5 * plan.limit(problem), threads)
+                    yield Job("speed", told | how, 5 * plan.seconds(problem), threads)
                 for P in Ps:
                     how = {"engine": counted, "P": P}
-                    yield Job("iterations", told | how, 5 * plan.limit(problem), plan.threads)
+                    yield Job("iterations", told | how, 5 * plan.seconds(problem), plan.threads)
 
 
 def figure_4_problems(plan: Plan) -> list[str]:

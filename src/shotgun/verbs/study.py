@@ -17,6 +17,7 @@ def run(given: Given) -> int:
         solver=given.solver,
         problem=given.problem,
         features=given.features,
+        limit=given.limit,
         hours=given.hours,
         threads=check_threads(given.threads),
     )
