@@ -150,12 +150,12 @@ def test_the_page_says_how_often_each_solver_got_there():
 
 def test_the_command_prints_how_often_each_solver_got_there(tmp_path):
     answer = study(tmp_path, *SMALL)
-    assert "SpaRSA             1 of 1 (100%)" in answer.stdout
+    assert "SpaRSA                   1 of 1 (100%)" in answer.stdout
     assert answer.stdout.rstrip().endswith("index.html")
 
 
 def test_the_summary_counts_claims_by_their_verdict():
-    assert f"{len(CLAIMS)} claims not run" in summary(Results())
+    assert f"0 held, 0 did not hold, {len(CLAIMS)} not run" in summary(Results())
 
 
 def test_the_notes_say_how_much_of_the_processor_others_had():

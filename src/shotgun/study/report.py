@@ -40,7 +40,7 @@ CAPTIONS = {
         "Figure 3: the Lasso",
         "A marker is a solver on a problem at one lam: seconds until F is within 1e-4 of F*, "
         "against Shotgun's (P = 8, all columns, asynchronous). Above the diagonal Shotgun was "
-        "faster; hollow markers at the top did not get there, and at the right edge Shotgun "
+        "faster; hollow markers did not get there, and right of a dotted line Shotgun "
         "did not. Hard_l0 has the Lasso's number of "
         "weights, and gets there when its residual is as small.",
     ),
@@ -305,11 +305,13 @@ def _updates(results: Results) -> dict[str, list[Any]]:
 def summary(results: Results) -> str:
     """In a few lines: what became of the claims, and how often each solver got there."""
     words = [verdict.word for verdict in verdicts(results)]
-    lines = [", ".join(f"{words.count(word)} claims {word}" for word in sorted(set(words)))]
+    kinds = ("held", "did not hold", "not run")
+    counts = ", ".join(f"{words.count(kind)} {kind}" for kind in kinds)
+    lines = [f"{len(words)} claims: {counts}"]
     told = _robust(results)
     for k, solver in enumerate(told["solver"]):
         done, of = told[f"solved, d <= {SMALL}"][k], told[f"of, d <= {SMALL}"][k]
         if of:
             share = f"{done} of {of} ({done / of:.0%})"
-            lines.append(f"{solver:18} {share:18} within 1e-4, d <= {SMALL}")
+            lines.append(f"{solver:24} {share:18} within 1e-4, d <= {SMALL}")
     return "\n".join(lines)

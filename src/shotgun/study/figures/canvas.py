@@ -38,3 +38,10 @@ def empty(ax: Any, why: str) -> None:
     ax.text(0.5, 0.5, why, ha="center", va="center", transform=ax.transAxes, color="0.35")
     ax.set_xticks([])
     ax.set_yticks([])
+
+
+def plain_ticks(axis: Any, digits: tuple[int, ...]) -> None:
+    """On a logarithmic axis, at these digits of each decade, as plain numbers."""
+    axis.get_major_locator().set_params(subs=digits)
+    axis.set_major_formatter("{x:g}")
+    axis.minorticks_off()

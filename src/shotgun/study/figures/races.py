@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple
 
-from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels
+from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels, plain_ticks
 from shotgun.study.jobs import ACCURACY
 from shotgun.study.problems import Category, find
 from shotgun.study.runs import DONE, MISSING, Results
@@ -132,16 +132,16 @@ def _panel(ax: Any, races: list[Race], against: str) -> dict[str, Any]:
         failed[at] += race.seconds is None
         # those that failed on the same problem stand above each other
         _mark(ax, base[at] or never, race.seconds or never * STACKED ** failed[at], race)
-    left, right = 0.5 * min([limit, *mine]), never if None in base.values() else 2 * max(mine)
+    left, right = 0.5 * min([limit, *mine]), 2 * max([*mine, *([never] * (None in base.values()))])
     top = never * STACKED ** (1 + max(failed.values()))
     ax.plot([low, limit], [low, limit], color="0.35", linewidth=1)
     ax.axhline(limit, color="0.35", linestyle=":", linewidth=1)
     ax.text(left, 1.15 * limit, " hollow: did not get there", color="0.35", fontsize="small")
     ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.get_major_locator().set_params(subs=(1, 3))
-        axis.set_major_formatter("{x:g}")
-    ax.minorticks_off()
+    if None in base.values():
+        ax.axvline(limit, color="0.35", linestyle=":", linewidth=1)
+    plain_ticks(ax.xaxis, (1, 2, 5))
+    plain_ticks(ax.yaxis, (1, 3))
     ax.grid(**GRID)
     return {race.solver: _handle(ax, race.solver) for race in others}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from shotgun.study.figures.canvas import GRID, empty, panels
+from shotgun.study.figures.canvas import GRID, empty, panels, plain_ticks
 from shotgun.study.problems import find
 from shotgun.study.runs import Results
 
@@ -69,12 +69,14 @@ def _panel(ax: Any, speedups: list[SpeedUp], by: str, title: str) -> None:
         at = [(s.star, s.gain[count]) for s in speedups if count in s.gain]
         label = f"{count} threads" if by == "threads" else f"P = {count}"
         ax.axhline(count, color=f"C{k}", linestyle=":", linewidth=1)
-        ax.plot(*zip(*at, strict=True), "o", color=f"C{k}", alpha=0.8, label=label)
+        ax.plot(*zip(*at, strict=True), "o", color=f"C{k}", alpha=0.8)
+        where = {"transform": ax.get_yaxis_transform(), "ha": "left", "va": "center"}
+        ax.text(1.01, count, label, color=f"C{k}", fontsize="small", **where)
     ax.axhline(1, color="0.35", linewidth=1)
     ax.set_xscale("log")
+    plain_ticks(ax.xaxis, (1, 2, 5))
     ax.set_yscale("log", base=2)
     ax.set_yticks([1, *counts], labels=[str(c) for c in (1, *counts)])
     ax.yaxis.minorticks_off()
     ax.set(xlabel="P*", ylabel=f"speed-up over {'one thread' if by == 'threads' else 'P = 1'}")
     ax.grid(**GRID)
-    ax.legend(frameon=False, fontsize="small", ncols=2, loc="best")
