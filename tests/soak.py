@@ -35,10 +35,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -180,18 +179,18 @@ class Soak:
         self.fits, self.failures = 0, list[BaseException]()
         self._lock = threading.Lock()
 
-    def run(self, seconds: float) -> list[Memory]:
+    def run(self, seconds: float) -> np.ndarray:
         """Memory, sampled evenly, at rest, after every job has been done once."""
         self.side_by_side([range(t, len(self.jobs), self.threads) for t in range(self.threads)])
         for k in range(1 << 18):
             sys.intern(f"{k} comes and goes")
-        sizes: list[Memory] = []
+        sizes = np.zeros((SAMPLES, len(Memory._fields)))  # now: what is kept here must not count
         draws = [random.Random(self.seed + t) for t in range(self.threads)]
         end = time.monotonic()
-        for _ in range(SAMPLES):
+        for k in range(SAMPLES):
             end += seconds / SAMPLES
             self.side_by_side([self.drawn(draw, end) for draw in draws])
-            sizes.append(memory())
+            sizes[k] = memory()
         return sizes
 
     def drawn(self, draw: random.Random, end: float) -> Iterator[int]:
@@ -226,8 +225,7 @@ class Soak:
                 raise AssertionError(f"job {number} has other bits than before")
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Bytes; those of files are not counted, as they come and go with what others do."""
 
     in_use: int
@@ -285,11 +283,11 @@ def main() -> int:
         sizes = soak.run(60 * given.minutes)
     print("        in use  resident, MiB")
     for share in range(0, 100, 10):
-        seen = sizes[share * len(sizes) // 100]
-        print(f"{share:3d} % {seen.in_use / 2**20:9.2f} {seen.resident / 2**20:9.2f}")
+        in_use, resident = sizes[share * len(sizes) // 100] / 2**20
+        print(f"{share:3d} % {in_use:9.2f} {resident:9.2f}")
     grew = {
-        "growth of bytes in use": growth([size.in_use for size in sizes]),
-        "of resident bytes": growth([size.resident for size in sizes]),
+        "growth of bytes in use": growth(sizes[:, 0].tolist()),
+        "of resident bytes": growth(sizes[:, 1].tolist()),
     }
     told = ", ".join(f"{name} {100 * part:.2f} %" for name, part in grew.items())
     print(f"{soak.fits} fits in {given.minutes:g} minutes: {told}")
