@@ -11,7 +11,6 @@ namespace shotgun {
 
 struct NewtonStep {
   std::vector<double> step;
-  double curvature;  // step'A~'HA~step
   bool accurate;
   int products;
 };
@@ -71,11 +70,7 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
       }
     });
   }
-  double curvature = 0;  // what was asked for, less the residual, is what the step makes
-  for (std::size_t k = 0; k < size; ++k)
-    if (inverse[k] > 0)
-      curvature -= step[k] * (gradient[k] + residual[k] + coordinates[k].penalty.l2 * step[k]);
-  return {std::move(step), curvature, !more, made};
+  return {std::move(step), !more, made};
 }
 
 // Projected Newton-CG. Three epochs sweep once over W, twice over the support, then take a Newton
@@ -88,13 +83,11 @@ class Newton {
  public:
   using Model = Quadratic<C>;
 
-  // `products` is how many conjugate gradients may make for a step; `hasty`: other columns are
-  // about to join, and a step that is exact without them is not worth having.
-  Newton(Model& model, int& products, bool passing, bool hasty, int threads)
+  // `products` is how many conjugate gradients may make for a step.
+  Newton(Model& model, int& products, bool passing, int threads)
       : model_(model),
         products_(products),
         passing_(passing),
-        hasty_(passing && hasty),
         threads_(threads),
         everything_(model.A.count(), true, 0) {}
 
@@ -178,9 +171,8 @@ class Newton {
       slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
                       std::copysign(p.lam, f.moves[s].x));
     }
-    const int most = hasty_ ? std::min(products_, 6) : products_;
-    const auto [step, curvature, accurate, products] =
-        newton_step(normal, f.coordinates, slope, most, 0.05, watch);
+    const auto [step, accurate, products] =
+        newton_step(normal, f.coordinates, slope, products_, 0.05, watch);
     epoch.besides += products * moved_;
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
@@ -196,11 +188,11 @@ class Newton {
     }
     // While weights cross zero better steps would be lost on them; if no longer, but one step after
     // the other falls short, they are what is missing.
-    constexpr int limit = 480, often = 3;
-    if (!accurate && !hasty_ && 100 * crossing <= step.size() && ++short_ >= often)
-      products_ = std::min(2 * products_, limit);
+    constexpr int most = 480, often = 3;
+    if (!accurate && 100 * crossing <= step.size() && ++short_ >= often)
+      products_ = std::min(2 * products_, most);
     Trial best = attempt(normal, f, projected, 1.0, projected != step);
-    if (projected != step && weigh(f, step, curvature, reach, false).decrease > best.decrease) {
+    if (projected != step) {
       Trial straight = attempt(normal, f, step, reach, false);
       if (straight.decrease > best.decrease) best = std::move(straight);
     }
@@ -210,21 +202,14 @@ class Newton {
   // The whole of `step`, or as much of it (at most `reach`) as lowers F most.
   Trial attempt(NormalMatrix<C>& normal, Face& f, std::span<const double> step, double reach,
                 bool whole) {
-    normal.multiply(step);
-    Trial trial = weigh(f, step, normal.curvature(), reach, whole);
-    trial.z.assign(normal.z().begin(), normal.z().end());
-    return trial;
-  }
-  // The same for a step whose curvature is known, without A~step.
-  static Trial weigh(Face& f, std::span<const double> step, double curvature, double reach,
-                     bool whole) {
     for (std::size_t s = 0; s < step.size(); ++s) f.moves[s].delta = step[s];
-    const double slope = slope_of(f.moves);
+    normal.multiply(step);
+    const double slope = slope_of(f.moves), curvature = normal.curvature();
     const double t =
         whole ? 1.0 : std::min(reach, exact_step(f.moves, f.coordinates, slope, curvature));
     const double change =
         t * (slope + 0.5 * t * curvature) + penalty_change(f.moves, f.coordinates, t);
-    return {{step.begin(), step.end()}, {}, t, -change};
+    return {{step.begin(), step.end()}, {normal.z().begin(), normal.z().end()}, t, -change};
   }
 
   double accept(std::span<double> x, const Face& f, const NormalMatrix<C>& normal,
@@ -245,8 +230,7 @@ class Newton {
 
   Model& model_;
   int& products_;
-  bool passing_;  // the model is one of many,
-  bool hasty_;    // and so is the working set
+  bool passing_;  // the model is one of many
   int threads_;
   Order everything_;
   std::vector<std::int64_t> support_;

@@ -39,8 +39,7 @@ class Point {
         x_(features.count()),
         z_(at(samples.size())),
         g_(z_.size()),
-        h_(L::quadratic ? 0 : z_.size()),
-        slope_(h_.size()) {
+        h_(L::quadratic ? 0 : z_.size()) {
     const Column different = features.alike() && !features.held_free(0) ? 0 : features.count();
     for (Column j = 0; j < different; ++j)
       if (features.held_free(j)) free_.push_back(j);
@@ -74,7 +73,8 @@ class Point {
   void refresh() {
     linear_predictor();
     minimise_free();
-    objective_ = penalised(gradient());
+    gradient();
+    objective_ = value();
   }
 
   // The largest curvature of the losses; the largest there is at z, where nothing bounds it.
@@ -140,7 +140,8 @@ class Point {
   // The Newton model of F at z (for the squared loss F itself) on packed columns. It moves g.
   template <Columns K>
   Quadratic<K> newton_model(Packed<K>& packed) {
-    const double* h = slope_and_curvature();
+    gradient();
+    const double* h = curvature();
     const double total_h = h ? sum_rows(threads_, rows(), [&](std::int64_t i) { return h[i]; })
                              : static_cast<double>(rows());
     describe(packed, h, total_h);
@@ -153,17 +154,10 @@ class Point {
   // adds to the constant of z. Returns the step, of length 0 if none lowers F.
   template <Columns K>
   Step step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
-    return step_along(packed, goal, change_of_z(packed, goal, constant), constant);
-  }
-  // The same where an engine has gone there on the Newton model: how far z goes, its g tells.
-  template <Columns K>
-  Step follow_model(Packed<K>& packed, std::span<const double> goal, double constant) {
-    std::vector<double> dz(z_.size(), constant);
-    for_rows(threads_, rows(), [&](std::int64_t i) {
-      if (h_[at(i)] > 0) dz[at(i)] += (g_[at(i)] - slope_[at(i)]) / h_[at(i)];
-      g_[at(i)] = slope_[at(i)];
-    });
-    return step_along(packed, goal, dz, constant);
+    const Step made = search(packed.x, goal, change_of_z(packed, goal, constant),
+                             [&](std::size_t k) { return packed.coordinates[k].penalty; });
+    if (made.length > 0) constant_ += made.length * constant;  // NaN without curvature
+    return made;
   }
 
   // The same for columns that stay elsewhere, whose holders solve their blocks of the Newton model,
@@ -182,9 +176,9 @@ class Point {
       inv_scale.push_back(features_.inv_scale(j) / unit);
       penalties.push_back({p.lam / unit, features_.spec().l2, p.lo * unit, p.hi * unit});
     }
-    const double* h = slope_and_curvature();
-    const Proposal there = A_.propose({which, from, means, inv_scale, penalties, g_.data(), h,
-                                       features_.intercept(), gap, enough});
+    gradient();
+    const Proposal there = A_.propose({which, from, means, inv_scale, penalties, g_.data(),
+                                       curvature(), features_.intercept(), gap, enough});
     const Step made =
         search(from, there.goal, there.dz, [&](std::size_t k) { return penalties[k]; });
     for (std::size_t k = 0; k < which.size(); ++k)
@@ -235,21 +229,22 @@ class Point {
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-  double value() const { return penalised(loss()); }
-  double penalised(double sum) const {
+  double value() const {
+    double sum = loss();
     for (std::size_t p = 0; p < support().size(); ++p)
       sum += features_.penalty(support()[p]).value(x_.values()[p]);
     return sum;
   }
-  // Of the losses at z: fills g and, where there is room for it, the curvature; returns their sum.
-  double gradient(double* curvature = nullptr) {
-    return sum_blocks(threads_, rows(), [&](Range r) {
-      double value[row_block], sum = 0;
-      samples_.curves(r.begin, r.size(), &z_[at(r.begin)],
-                      {value, &g_[at(r.begin)], curvature ? curvature + r.begin : nullptr});
-      for (std::int64_t i = 0; i < r.size(); ++i) sum += value[i];
-      return sum;
+  // Of the losses at z; out(rows) says where they go.
+  template <class Out>
+  void curves(Out&& out) const {
+    sum_blocks(threads_, rows(), [&](Range r) {
+      samples_.curves(r.begin, r.size(), &z_[at(r.begin)], out(r));
+      return 0.0;
     });
+  }
+  void gradient() {
+    curves([&](Range r) { return Curves{.derivative = &g_[at(r.begin)]}; });
   }
   // A model of a loss whose curvature has no bound says nothing about what is far away.
   double longest_step(std::span<const double> dz) const {
@@ -259,15 +254,12 @@ class Point {
       if (samples_.weight(i) > 0) largest = std::max(largest, std::abs(dz[at(i)]));
     return std::min(1.0, 8.0 / largest);
   }
-  // g and the curvature of F's rows, which is kept away from zero so that a Newton step stays
-  // finite.
-  const double* slope_and_curvature() {
+  // Of F's rows, kept away from zero so that a Newton step stays finite.
+  const double* curvature() {
     if constexpr (L::quadratic) {
-      gradient();
       return samples_.weights();
     } else {
-      gradient(h_.data());
-      slope_ = g_;
+      curves([&](Range r) { return Curves{.curvature = &h_[at(r.begin)]}; });
       const double usual =
           std::isfinite(L::beta) ? L::beta : sum_rows(threads_, rows(), [&](std::int64_t i) {
                                                return h_[at(i)];
@@ -279,16 +271,8 @@ class Point {
     }
   }
 
-  template <Columns K>
-  Step step_along(Packed<K>& packed, std::span<const double> goal, std::span<const double> dz,
-                  double constant) {
-    const Step made =
-        search(packed.x, goal, dz, [&](std::size_t k) { return packed.coordinates[k].penalty; });
-    if (made.length > 0) constant_ += made.length * constant;  // NaN without curvature
-    return made;
-  }
   // The longest of the steps 1, 1/2, 1/4, ... towards goal that keeps a hundredth of what the slope
-  // promises, g being that of the losses at z; x and z follow it.
+  // promises; x and z follow it.
   template <class PenaltyOf>
   Step search(std::span<double> x, std::span<const double> goal, std::span<const double> dz,
               PenaltyOf&& penalty_of) {
@@ -298,6 +282,7 @@ class Point {
         sum += penalty_of(k).change(x[k], t * (goal[k] - x[k]));
       return sum;
     };
+    gradient();
     const double promised = penalty(1.0) + sum_rows(threads_, rows(), [&](std::int64_t i) {
                               return g_[at(i)] * dz[at(i)];
                             });
@@ -404,7 +389,6 @@ class Point {
   Watch& watch_;
   Weights x_;
   std::vector<double> z_, g_, h_;
-  std::vector<double> slope_;  // g before an engine moves it
   std::vector<Column> free_;
   double constant_ = 0, objective_ = infinity;
 };

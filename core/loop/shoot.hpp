@@ -32,11 +32,9 @@ double packed_gap(const Model& model, std::span<const double> x, int threads) {
 
 // When a shot that begins with the gap `from` has done enough: the packed gap is at most `gap`,
 // `epochs` are spent, or an epoch gains less than the part `returns` of what all have gained.
-// `rough`: other columns are about to join these.
 struct Aim {
   double from, gap;
   std::int64_t epochs;
-  bool rough = false;
   double returns = 0;
 };
 
@@ -70,7 +68,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (engine.ready() && epoch.decrease < aim.returns * gained) break;
-    if (done < check || done >= aim.epochs || !engine.ready()) continue;
+    if (done < check || !engine.ready()) continue;
     if (engine.gradual() && epoch.decrease > aim.gap * static_cast<double>(epochs)) {
       check = done + std::clamp<std::int64_t>(done / 8, 1, 10);
       continue;
@@ -105,7 +103,7 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
     return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
   if constexpr (Model::exact) {
     if (engine == Engine::newton)
-      return run(Newton(model, effort.products, aim.returns > 0, aim.rough, threads));
+      return run(Newton(model, effort.products, aim.returns > 0, threads));
     if (engine == Engine::block) {
       const std::int64_t P =
           std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());
@@ -138,9 +136,9 @@ void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Opt
     std::vector<double> goal = packed.x;
     descend(model, packed.gram, engine, goal, options,
             {gap, std::max(returns * gap, 0.3 * aim.gap),
-             std::min<std::int64_t>(limit - effort.epochs, 20), aim.rough, returns},
+             std::min<std::int64_t>(limit - effort.epochs, 20), returns},
             effort, watch);
-    const Step step = point.follow_model(packed, goal, model.constant());
+    const Step step = point.step_towards(packed, goal, model.constant());
     unseen = step.seen ? 0 : unseen + 1;
     if (step.length == 0 || unseen == 3) break;
     if (!step.seen) continue;

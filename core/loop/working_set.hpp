@@ -431,8 +431,8 @@ class WorkingSet {
                                options_.max_epochs - effort_.epochs);
     if (may_follow(packed)) most = std::min(most, follow_.patience(W_.size()));
     const std::int64_t updates = effort_.updates + effort_.besides;
-    shoot_packed(point_, packed, engine_, options_, {certificate_.gap(), target, most, rough_},
-                 effort_, watch_);
+    shoot_packed(point_, packed, engine_, options_, {certificate_.gap(), target, most}, effort_,
+                 watch_);
     follow_.descended(effort_.updates + effort_.besides - updates);
   }
 
