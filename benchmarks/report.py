@@ -68,8 +68,9 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     head = ["row", "target", "threads", "best peer", "ratio", *solvers]
     parts = ["# Shotgun and its peers\n", intro, "## Warm\n", head_lines(head)]
     parts += [cells(row, result, solvers) for row, result in results(rows, cold=False)]
-    parts += ["", *means(rows), "", "## Cold: the first call of a process\n", head_lines(head)]
-    parts += [cells(row, result, solvers) for row, result in results(rows, cold=True)]
+    parts += ["", *means(rows)]
+    if cold := [cells(row, result, solvers) for row, result in results(rows, cold=True)]:
+        parts += ["", "## Cold: the first call of a process\n", head_lines(head), *cold]
     return "\n".join(parts) + "\n"
 
 
