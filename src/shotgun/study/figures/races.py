@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from shotgun.study.figures.canvas import GRID, MARKERS, empty, panels, plain_ticks
 from shotgun.study.jobs import ACCURACY
 from shotgun.study.problems import Category, find
-from shotgun.study.runs import DONE, MISSING, Results
+from shotgun.study.runs import DONE, MISSING, Result, Results
 
 OURS = "Shotgun (P = 8)"
 STACKED = 1.5  # from one that failed to the next
@@ -29,71 +29,47 @@ class Race(NamedTuple):
     why: str
 
 
+def _race(result: Result, solver: str, seconds: float | None, why: str = "") -> Race:
+    told, line = result.job.params, find(result.job.params["problem"])
+    lam = told.get("lam", math.nan)
+    why = why or result.why
+    return Race(line.name, line.category, line.d, lam, solver, seconds, result.job.limit, why)
+
+
+def _usual(results: Results) -> list[Result]:
+    """In their usual form, by who is installed."""
+    return [r for r in results if "how" not in r.job.params and r.status != MISSING]
+
+
 def races(results: Results) -> list[Race]:
-    """Those of the Lasso, in their usual form."""
+    """Those of the Lasso."""
     found = []
-    for result in results.of("race"):
-        told, line = result.job.params, find(result.job.params["problem"])
-        if "how" in told or result.status == MISSING:
-            continue
+    for result in _usual(results.of("race")):
         seconds = result.value.get("seconds") if result.status == DONE else None
-        why = result.why
-        if seconds is None and not why:
+        why = ""
+        if seconds is None and not result.why:
             far = result.value.get("suboptimality")
             why = "no iterate" if far is None else f"at {far:.1e} when it ended"
-        found.append(
-            Race(
-                line.name,
-                line.category,
-                line.d,
-                told["lam"],
-                told["solver"],
-                seconds,
-                result.job.limit,
-                why,
-            )
-        )
+        found.append(_race(result, result.job.params["solver"], seconds, why))
     return found
 
 
 def planted(results: Results) -> list[Race]:
     """Hard_l0 on signals that are known."""
     return [
-        Race(
-            line.name,
-            line.category,
-            line.d,
-            math.nan,
-            "Hard_l0, planted",
-            result.value.get("seconds"),
-            result.job.limit,
-            result.why,
-        )
+        _race(result, "Hard_l0, planted", result.value.get("seconds"))
         for result in results.of("planted")
-        for line in [find(result.job.params["problem"])]
     ]
 
 
 def classified(results: Results) -> list[Race]:
     """Those of logistic regression: when their curves came as near as a race wants."""
     found = []
-    for result in results.of("curve").done():
-        told, line = result.job.params, find(result.job.params["problem"])
-        if "how" in told:
-            continue
-        near = (1 + ACCURACY) * told["best"]
-        found.append(
-            Race(
-                line.name,
-                line.category,
-                line.d,
-                told["lam"],
-                f"{told['solver']}, logistic",
-                min((t for t, F in result.value["marks"] if near >= F), default=None),
-                result.job.limit,
-                result.why,
-            )
-        )
+    for result in _usual(results.of("curve")):
+        near = (1 + ACCURACY) * result.job.params["best"]
+        there = (t for t, F in result.value.get("marks", ()) if near >= F)
+        solver = f"{result.job.params['solver']}, logistic"
+        found.append(_race(result, solver, min(there, default=None)))
     return found
 
 
