@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from shotgun.study.claims import CLAIMS
 from shotgun.study.figures import FIGURES
 from shotgun.study.plan import Plan, optima, planted, races, some_P
 from shotgun.study.report import _robust, _speedups, _updates, notes, page_of, summary
-from shotgun.study.runs import DONE, Job, Result, Results
+from shotgun.study.runs import DONE, OVER, Job, Result, Results
 
 from .test_claims import curve
 from .test_figures import some_results
@@ -177,9 +178,11 @@ def test_speed_ups_and_updates_are_told_in_numbers():
 def test_classifiers_are_counted_as_solvers_of_the_lasso_are():
     near = curve("Shotgun CDN", 1e-6, ((0.1, 2.0), (1.0, 1.00005)), "zeta_small")
     far = curve("SGD", 1e-2, ((0.1, 2.0), (1.0, 1.01)), "zeta_small")
-    told = _robust(Results([near, far]))
-    assert told["solver"] == ["SGD, logistic", "Shotgun CDN, logistic"]
-    assert told["solved, d <= 20000"] == [0, 1]
+    over = replace(curve("SMIDAS", 1e-6, problem="zeta_small"), status=OVER, value={})
+    told = _robust(Results([near, far, over]))
+    assert told["solver"] == ["SGD, logistic", "SMIDAS, logistic", "Shotgun CDN, logistic"]
+    assert told["solved, d <= 20000"] == [0, 0, 1]
+    assert told["of, d <= 20000"] == [1, 1, 1]
 
 
 def test_a_page_of_nothing_claims_nothing():
