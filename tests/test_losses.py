@@ -8,33 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.svm import LinearSVC
 
 import shotgun
 from conftest import OPTIONS, D, N, half_free, make_data
+from losses import DETERMINISTIC, LOSSES, either_form, every_loss, problem
 from reference import CLASSES, Reference, assert_optimal, loss_slopes, loss_values
-
-LOSSES: dict[str, dict[str, Any]] = {
-    "squared": {"loss": "squared"},
-    "logistic": {"loss": "logistic"},
-    "squared hinge": {"loss": "squared_hinge"},
-    "huber": {"loss": "huber"},
-    "huber, small delta": {"loss": "huber", "delta": 0.2},
-    "poisson": {"loss": "poisson"},
-}
-CDN = ("shooting_cdn", "shotgun_cdn")
-DETERMINISTIC = ("auto", "shooting", "bundle", "block", "newton", *CDN)
-
-every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
-either_form = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-
-
-def problem(loss: Any, sparse: bool = False, n: int = N, d: int = D, **kind: Any) -> Any:
-    """A random problem of the loss's kind."""
-    data = make_data(n, d, loss["loss"], density=0.6 if sparse else 1.0, **kind)
-    return (sp.csc_array(data.A) if sparse else data.A), data.y
 
 
 @cache
@@ -159,73 +139,6 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
         assert (one.intercept, one.objective, one.gap) == (two.intercept, two.objective, two.gap)
 
 
-@every_loss
-def test_shotgun_cdn_of_one_is_shooting_cdn(loss: Any) -> None:
-    A, y = problem(loss, d=60)
-    lam = 0.05 * shotgun.lambda_max(A, y, **loss)
-    for most in (1, 3, 10):  # the active set of each must be the other's
-        fits = [
-            shotgun.solve(
-                A,
-                y,
-                lam,
-                engine=engine,
-                P=1,
-                order="cyclic",
-                working_set=False,
-                max_epochs=most,
-                tol=1e-9,
-                **loss,
-            )
-            for engine in CDN
-        ]
-        assert fits[0].n_updates == fits[1].n_updates
-        np.testing.assert_allclose(fits[0].x, fits[1].x, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("engine", CDN)
-@every_loss
-def test_an_active_set_saves_updates(loss: Any, engine: str) -> None:
-    A, y = problem(loss, d=400)
-    lam = 0.2 * shotgun.lambda_max(A, y, **loss)
-    fit = shotgun.solve(A, y, lam, engine=engine, working_set=False, tol=1e-7, **loss)
-    assert fit.status == "converged"
-    assert fit.n_updates < 0.7 * 400 * fit.n_epochs
-
-
-@every_loss
-def test_one_cyclic_epoch_of_shooting_cdn_is_newton_along_each_column(loss: Any) -> None:
-    A, y = problem(loss, d=6)
-    lam = 0.2 * shotgun.lambda_max(A, y, **loss)
-    x, delta = np.zeros(6), loss.get("delta", 1.35)
-    reference = Reference.of(A, y, lam, **loss)
-    for j in range(6):
-        g, h = loss_slopes(loss["loss"], A @ x, y, delta)
-        slope = A[:, j] @ g
-        curvature = A[:, j] ** 2 @ h
-        step = np.zeros(6)
-        step[j] = -np.sign(slope) * max(abs(slope) - lam, 0.0) / curvature
-        while step.any():
-            promised = slope * step[j] + lam * abs(step[j])
-            if reference.objective(x + step) - reference.objective(x) <= 0.01 * promised:
-                break
-            step /= 2
-        x += step
-    fit = shotgun.solve(
-        A,
-        y,
-        lam,
-        engine="shooting_cdn",
-        order="cyclic",
-        working_set=False,
-        max_epochs=1,
-        tol=1e-12,
-        **loss,
-    )
-    assert (fit.n_epochs, fit.n_updates) == (1, 6)
-    np.testing.assert_allclose(fit.x, x, rtol=1e-9, atol=1e-12)
-
-
 # Others who know these losses
 
 
@@ -295,130 +208,6 @@ def test_gross_errors_pull_the_squared_loss_but_not_huber() -> None:
     assert np.abs(shotgun.solve(A, y, 0.1).x - [2, 0, -1]).max() > 5
 
 
-# Hard cases
-
-
-@pytest.mark.parametrize("engine", [*DETERMINISTIC, "asynchronous"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("loss", CLASSES)
-def test_separable_classes_end_certified(loss: str, fit_intercept: bool, engine: str) -> None:
-    A = np.random.default_rng(0).standard_normal((N, 5))
-    y = np.sign(A @ [1, 2, 0, 0, -1])
-    largest = shotgun.lambda_max(A, y, loss)
-    for ratio in (1e-2, 1e-4, 1e-6):
-        fit = shotgun.solve(
-            A, y, ratio * largest, loss, fit_intercept=fit_intercept, engine=engine, max_epochs=5000
-        )
-        assert fit.status in ("converged", "precision")
-        assert np.isfinite(fit.x).all()
-        assert 0 <= fit.objective < 0.2 * N
-
-
-@pytest.mark.parametrize("engine", [*DETERMINISTIC, "asynchronous"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_counts_of_zero_end(fit_intercept: bool, engine: str) -> None:
-    A = np.abs(make_data(N, D).A)
-    fit = shotgun.solve(A, np.zeros(N), 1.0, "poisson", fit_intercept=fit_intercept, engine=engine)
-    assert fit.status in ("converged", "precision")
-    assert np.isfinite(fit.x).all()
-    assert np.isfinite(fit.intercept)
-    assert 0 <= fit.objective <= N
-    if fit_intercept:
-        assert not fit.x.any()
-        assert fit.objective <= 1e-6
-
-
-@pytest.mark.parametrize("lam", [0.0, 1e-9, 0.1])
-def test_counts_of_zero_beside_a_free_column_have_a_finite_intercept(lam: float) -> None:
-    # The minimum is at infinity, and on the way there the last curvature underflows.
-    A = np.array([[-1.7382664], [-1.33664279]])
-    fit = shotgun.solve(A, np.zeros(2), lam, "poisson", fit_intercept=True, penalty_factor=[0.0])
-    assert np.isfinite([fit.intercept, *fit.x]).all()
-    assert (fit.status, fit.objective, fit.gap) == ("converged", 0.0, 0.0)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-def test_counts_of_a_million_are_fitted_alike_by_every_engine(fit_intercept: bool) -> None:
-    data = make_data(N, 4)
-    y = np.round(1e6 * np.exp(0.3 * data.A[:, 0]))
-    given = {"loss": "poisson", "fit_intercept": fit_intercept}
-    lam = 1e-3 * shotgun.lambda_max(data.A, y, **given)
-    best = shotgun.solve(data.A, y, lam, tol=1e-9, **given)
-    reference = Reference.of(data.A, y, lam, **given)
-    for engine in (*DETERMINISTIC, "asynchronous"):
-        fit = shotgun.solve(data.A, y, lam, engine=engine, **given)
-        assert fit.status == "converged"
-        assert fit.objective - best.objective <= fit.gap
-        here = reference.objective(reference.inner(fit.x, fit.intercept))
-        assert fit.objective == pytest.approx(here, rel=1e-9)
-
-
-@pytest.mark.parametrize("engine", ["auto", *CDN])
-@pytest.mark.parametrize("size", [250.0, -250.0, 1e4, -1e4])
-@every_loss
-def test_an_intercept_takes_back_any_common_offset(loss: Any, size: float, engine: str) -> None:
-    A, y = problem(loss)
-    given = loss | {"fit_intercept": True, "engine": engine}
-    lam = 0.1 * shotgun.lambda_max(A, y, fit_intercept=True, **loss)
-    plain = shotgun.solve(A, y, lam, **given)
-    moved = shotgun.solve(A, y, lam, offset=np.full(N, size), **given)
-    assert moved.status == "converged"
-    assert moved.tolerance == pytest.approx(plain.tolerance, rel=1e-6)
-    assert moved.objective == pytest.approx(plain.objective, abs=plain.gap + moved.gap)
-    assert moved.intercept + size == pytest.approx(plain.intercept, abs=1e-2)
-
-
-@every_loss
-@pytest.mark.parametrize("size", [1e4, -1e4])
-def test_an_offset_of_ten_thousand_does_not_overflow(loss: Any, size: float) -> None:
-    A, y = problem(loss)
-    o = np.zeros(N)
-    o[3] = size
-    if loss["loss"] == "poisson" and size > 0:
-        with pytest.raises((ValueError, OverflowError)):
-            shotgun.solve(A, y, 1.0, offset=o, **loss)
-        return
-    fit = shotgun.solve(A, y, 1.0, offset=o, **loss)
-    assert fit.status in ("converged", "precision")
-    assert np.isfinite([*fit.x, fit.objective, fit.gap]).all()
-
-
-@every_loss
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": True}, {"standardize": True}])
-def test_a_row_of_weight_0_is_absent(loss: Any, options: Any) -> None:
-    A, y = problem(loss)
-    w = np.ones(N)
-    w[[0, 7, 30]] = 0.0
-    wild = A.copy()
-    wild[w == 0] *= 1e6  # beyond any exponential
-    fit = shotgun.solve(wild, y, 2.0, weights=w, tol=1e-9, **loss, **options)
-    without = shotgun.solve(A[w > 0], y[w > 0], 2.0, tol=1e-9, **loss, **options)
-    assert fit.status == without.status == "converged"
-    assert fit.objective == pytest.approx(without.objective, abs=fit.gap + without.gap)
-    assert fit.tolerance == pytest.approx(without.tolerance, rel=1e-9)
-
-
-@every_loss
-def test_columns_of_any_size_are_features_of_their_own_lambda(loss: Any) -> None:
-    A, y = problem(loss)
-    size = 10.0 ** np.linspace(-100, 100, D)
-    plain = shotgun.solve(A, y, 2.0, tol=1e-8, **loss)
-    scaled = shotgun.solve(A * size, y, 2.0, penalty_factor=size, tol=1e-8, **loss)
-    assert scaled.status == "converged"
-    assert scaled.objective == pytest.approx(plain.objective, abs=plain.gap + scaled.gap)
-
-
-@every_loss
-def test_float32_integers_and_lists_are_the_same_problem(loss: Any) -> None:
-    A, y = problem(loss)
-    A = np.round(4 * A)
-    plain = shotgun.solve(A, y, 5.0, **loss)
-    for form in (A.astype(np.float32), A.astype(np.int64), A.tolist(), sp.csr_array(A)):
-        assert shotgun.solve(form, y.tolist(), 5.0, **loss).objective == pytest.approx(
-            plain.objective, abs=2 * plain.tolerance
-        )
-
-
 # Arguments
 
 
@@ -467,53 +256,3 @@ def test_an_unknown_loss_is_told_which_there_are() -> None:
     data = make_data(N, D)
     with pytest.raises(ValueError, match=r"loss must be one of .*'squared_hinge'.*not 'hinge'"):
         shotgun.solve(data.A, data.y, 1.0, "hinge")
-
-
-def test_a_start_where_f_is_infinite_is_not_kept() -> None:
-    A, y = problem(LOSSES["poisson"])
-    fit = shotgun.solve(A, y, 1.0, "poisson", x0=np.full(A.shape[1], 1e3))
-    assert fit.status == "converged"
-    assert fit.objective == pytest.approx(shotgun.solve(A, y, 1.0, "poisson").objective, rel=1e-5)
-
-
-@pytest.mark.parametrize("offset", [-60.0, -26.0, 30.0])
-def test_poisson_rates_may_begin_far_from_the_counts(offset: float) -> None:
-    rng = np.random.default_rng(5)
-    A = rng.standard_normal((200, 5))
-    y = rng.poisson(np.exp(0.5 * A[:, 0])).astype(float)
-    A = np.column_stack([A, np.ones(200)])
-    options: Any = {"offset": np.full(200, offset), "penalty_factor": [1, 1, 1, 1, 1, 0]}
-    fit = shotgun.solve(A, y, 1.0, "poisson", **options)
-    near = shotgun.solve(A, y, 1.0, "poisson", penalty_factor=options["penalty_factor"])
-    assert fit.objective == pytest.approx(near.objective, rel=1e-5)
-    assert fit.x[5] + offset == pytest.approx(near.x[5], abs=1e-2)
-
-
-@pytest.mark.parametrize("seed", range(40, 70))
-def test_an_epoch_that_misses_the_one_weight_to_move_is_not_the_last(seed: int) -> None:
-    A = np.random.RandomState(0).uniform(size=(30, 3))  # seed 65 draws without it
-    y = np.arange(30) % 3 == 2
-    fit = shotgun.solve(
-        A, y, 1.0, "logistic", engine="asynchronous", fit_intercept=True, n_threads=1, seed=seed
-    )
-    assert fit.status == "converged"
-
-
-def test_what_float64_cannot_improve_ends_soon() -> None:
-    rng = np.random.default_rng(6)
-    A = rng.standard_normal((200, 5))
-    y = A[:, 0] + rng.standard_t(1.5, size=200)
-    lam = 1e-12 * shotgun.lambda_max(A, y, "huber")
-    fit = shotgun.solve(A, y, lam, "huber", engine="newton")
-    assert fit.status in ("converged", "precision")
-    assert fit.n_epochs < 2000
-
-
-def test_the_gap_covers_what_rounding_makes_of_a_perfect_fit() -> None:
-    # Margins of 1 up to rounding: F is its square, though float64 may see none of it.
-    y = np.array([1.0, -1.0, 1.0, -1.0])
-    for seed in range(60):
-        A = np.random.default_rng(seed).standard_normal((4, 6))
-        fit = shotgun.solve(A, y, 1e-40, "squared_hinge", fit_intercept=True, tol=1e-9)
-        reference = Reference.of(A, y, 1e-40, "squared_hinge", fit_intercept=True)
-        assert fit.gap >= reference.objective(reference.inner(fit.x, fit.intercept)) - 1e-37
