@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -194,3 +195,32 @@ def test_python_ends_while_daemon_threads_fit(name: str) -> None:
     told = run(DAEMONS, json.dumps({name: times}))
     assert told.stderr == ""
     assert told.stdout == f"{name} 0\n" * len(times)
+
+
+LATE = """
+import ctypes, threading, time
+import numpy as np
+import shotgun
+
+rng = np.random.default_rng(0)
+A = np.asfortranarray(rng.standard_normal((500, 1)) + 0.01 * rng.standard_normal((500, 400)))
+
+def fit():
+    shotgun.solve(A, A[:, 0], 1e-6, engine="block", tol=0, n_threads=2, max_epochs=10**9)
+
+ctypes.pythonapi.Py_AtExit(ctypes.CDLL(None).getchar)  # when Python has ended, wait for stdin
+for _ in range(3):
+    threading.Thread(target=fit, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_fits_that_outlive_python_ask_it_nothing() -> None:
+    ends = []
+    for _ in range(10):  # of those that did, one in six crashed
+        late = subprocess.Popen([sys.executable, "-c", LATE], stdin=subprocess.PIPE)
+        time.sleep(1)  # in which every fit looks for signals many times
+        late.communicate()
+        ends.append(late.returncode)
+    assert ends == [0] * 10

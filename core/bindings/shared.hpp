@@ -56,13 +56,16 @@ nb::object own(const std::vector<T, Allocator>& values) {
 // Runs `python`, which waits for the GIL. When Python ends meanwhile, a daemon thread never gets
 // it: before Python 3.14 its stack is unwound instead, which destructors do not survive. Such a
 // thread sleeps here until the process is gone, as it does in later ones.
+[[noreturn]] inline void sleep_for_ever() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
 template <class Body>
 auto or_sleep(Body&& python) {
 #if defined(__GLIBCXX__)
   try {
     return python();
   } catch (abi::__forced_unwind&) {
-    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    sleep_for_ever();
   }
 #else
   return python();
@@ -82,15 +85,30 @@ class WithoutGil {
   PyThreadState* state_ = PyEval_SaveThread();
 };
 
+// Whether Python ends: towards the end of that it forgets its threads, and who asks for the GIL as
+// one that it does not know crashes.
+inline bool python_ends() {
+#if defined(Py_LIMITED_API)
+  return false;
+#elif PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
 class WithGil {
  public:
-  WithGil() = default;
+  WithGil() {
+    if (python_ends()) sleep_for_ever();
+    state_ = or_sleep(PyGILState_Ensure);
+  }
   ~WithGil() { PyGILState_Release(state_); }
   WithGil(const WithGil&) = delete;
   WithGil& operator=(const WithGil&) = delete;
 
  private:
-  PyGILState_STATE state_ = or_sleep(PyGILState_Ensure);
+  PyGILState_STATE state_;
 };
 
 // What Python code answers. No other C++ may lie between it and or_sleep.
@@ -129,7 +147,9 @@ auto guarded(Watch& watch, Body&& body) {
     raise_if_interrupted(watch);
     return result;
   } catch (const Overflow&) {
-    throw nb::value_error("y, offset or weights are too large: F at x = 0 overflows");
+    throw nb::value_error(
+        "y, offset, weights or bounds are too large: F at x = 0 (or as near as bounds allow) "
+        "overflows");
   } catch (const disk::Damaged& e) {
     throw nb::value_error(e.what());
   } catch (const std::system_error& e) {
