@@ -82,22 +82,25 @@ def test_y_of_any_scale_is_one_problem(data: Data, size: float) -> None:
 @pytest.mark.parametrize("scale", [1e155, 1e200])
 def test_targets_too_large_to_square_are_refused(scale: float) -> None:
     data = make_data(20, 5)
-    with pytest.raises(ValueError, match="y, offset or weights are too large"):
+    with pytest.raises(ValueError, match="y, offset, weights or bounds are too large"):
         shotgun.solve(data.A, data.y * scale, 1.0)
 
 
 @pytest.mark.parametrize(("size", "weight"), [(1e155, 1e-150), (1e200, 1e-150), (1e-150, 1e60)])
 @pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_targets_are_weighed_before_they_are_squared(
-    size: float, weight: float, fit_intercept: bool
+    loss: str, size: float, weight: float, fit_intercept: bool
 ) -> None:
     rng = np.random.default_rng(0)
     A, y, w = rng.normal(size=(8, 5)), rng.normal(size=8), rng.uniform(size=8)
     lam = 0.1 * np.abs(A.T @ (w * y)).max()
-    plain = shotgun.solve(A, y, lam, weights=w, fit_intercept=fit_intercept)
-    far = shotgun.solve(
-        A, y * size, lam * size * weight, weights=w * weight, fit_intercept=fit_intercept
-    )
+
+    def solve(size: float, weight: float) -> shotgun.Result:
+        options = {"loss": loss, "delta": size, "fit_intercept": fit_intercept}
+        return shotgun.solve(A, y * size, lam * size * weight, weights=w * weight, **options)
+
+    plain, far = solve(1.0, 1.0), solve(size, weight)
     assert far.status == plain.status == "converged"
     assert far.objective == pytest.approx(plain.objective * size * weight * size, rel=1e-5, abs=0)
 

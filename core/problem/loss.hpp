@@ -43,6 +43,16 @@ concept Vectorised = requires(const L& loss, std::int64_t n, const double* z, Cu
   loss.curves(n, z, z, out);
 };
 
+// A loss of products may besides weigh them itself, between the factors: a product alone may leave
+// the range where w times it does not.
+template <class L>
+concept Weighed = requires(const L& loss, double z, double y, double u, double w) {
+  { loss.at(z, y, w) } -> std::same_as<Curve>;
+  { loss.fenchel_young(z, y, u, w) } -> std::same_as<double>;
+};
+// w ab, where a is not the larger factor by far.
+inline double weighed(double w, double a, double b) { return w < 1 ? a * (w * b) : (w * a) * b; }
+
 // How far rounding may take a derivative, multiplied by a weight and divided by it again, out of
 // the conjugate's domain.
 inline constexpr double domain_slack = 0x1p-50;

@@ -39,9 +39,12 @@ struct Observed : Samples {
   Curve at(std::int64_t i, double z) const {
     const double w = weight(i);
     if (!(w > 0)) return {};
-    const Curve c = loss.at(z, target(i));
-    const double value = L::quadratic ? half_square(w, c.derivative) : w * c.value;
-    return {value, w * c.derivative, w * c.curvature};
+    if constexpr (Weighed<L>) {
+      return loss.at(z, target(i), w);
+    } else {
+      const Curve c = loss.at(z, target(i));
+      return {w * c.value, w * c.derivative, w * c.curvature};
+    }
   }
   double value(std::int64_t i, double z) const { return at(i, z).value; }
   double derivative(std::int64_t i, double z) const { return at(i, z).derivative; }
@@ -78,13 +81,11 @@ struct Observed : Samples {
   double fenchel_young(std::int64_t i, double z, double u) const {
     const double w = weight(i);
     if (!(w > 0)) return 0.0;
-    if constexpr (L::quadratic) return half_square(w, loss.at(z, target(i)).derivative - u / w);
-    return w * loss.fenchel_young(z, target(i), u / w);
+    if constexpr (Weighed<L>)
+      return loss.fenchel_young(z, target(i), u / w, w);
+    else
+      return w * loss.fenchel_young(z, target(i), u / w);
   }
-
- private:
-  // w r^2 / 2, weighed before it is squared: r^2 alone may be out of range.
-  static double half_square(double w, double r) { return 0.5 * (w * r) * r; }
 };
 
 }  // namespace shotgun

@@ -55,3 +55,25 @@ TEST_CASE_TEMPLATE("the curves of many rows are those of each, weights and all",
     CHECK(close(rows.total(2, [&](std::int64_t i) { return z[at(i)]; }), sum, 1e-14, 1 + sum));
   }
 }
+
+TEST_CASE_TEMPLATE("squares that leave the range are weighed before", L, Squared, Huber) {
+  const std::tuple<double, double> cases[] = {{1e-160, 1e100}, {1e160, 1e-100}};
+  for (const auto& [r, weight] : cases) {
+    const Doubles y{0.0}, w{weight};
+    Observed<L> rows{{y, w, {}}, {}};
+    if constexpr (requires { rows.loss.delta; }) rows.loss.delta = 2 * r;
+    CHECK(close(rows.value(0, r), 0.5 * (weight * r) * r, 1e-15));
+    CHECK(close(rows.fenchel_young(0, r, 0.0), 0.5 * (weight * r) * r, 1e-15));
+  }
+}
+
+TEST_CASE("Huber's loss beyond delta is in range wherever its product is") {
+  const Doubles y{0.0};
+  for (double weight : {1e-150, 1e150}) {
+    const Doubles w{weight};
+    const Observed<Huber> rows{{y, w, {}}, {.delta = 1e-170}};
+    const double r = weight < 1 ? 1e290 : 1e-150;
+    CHECK(close(rows.value(0, r), (weight < 1 ? 1e140 : 1.0) * 1e-170, 1e-12));
+    CHECK(close(rows.fenchel_young(0, r, 0.0), rows.value(0, r), 1e-12));
+  }
+}

@@ -11,11 +11,14 @@ struct Squared {
   static constexpr double beta = 1.0;
   static constexpr bool quadratic = true;
 
-  static Curve at(double z, double y) { return {0.5 * (z - y) * (z - y), z - y, 1.0}; }
+  static Curve at(double z, double y, double w = 1) {
+    const double r = z - y;
+    return {weighed(w, 0.5 * r, r), w * r, w};
+  }
   static double conjugate(double u, double y) { return u * (0.5 * u + y); }
-  static double fenchel_young(double z, double y, double u) {
+  static double fenchel_young(double z, double y, double u, double w = 1) {
     const double e = z - y - u;
-    return 0.5 * e * e;
+    return weighed(w, 0.5 * e, e);
   }
 };
 
