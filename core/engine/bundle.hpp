@@ -170,12 +170,22 @@ class Bundle {
       return decrease >= 0 ? Step{step, decrease} : Step{0.0, 0.0};
     } else {
       int turn = 0;
-      const double promised = slope + penalty_change(moves, model_.coordinates, 1.0);
-      return backtrack(promised, [&](double step) {
-        return penalty_change(moves, model_.coordinates, step) +
-               reduce(team, turn++, slabs,
-                      [&](std::int64_t i, double dz) { return model_.value(i, step * dz); });
-      });
+      const auto penalty = [&](double t) { return penalty_change(moves, model_.coordinates, t); };
+      const auto rows = [&](auto&& term) { return reduce(team, turn++, slabs, term); };
+      const double promised = slope + penalty(1.0);
+      const auto value = [&](double t) {
+        return penalty(t) +
+               rows([&](std::int64_t i, double dz) { return model_.value(i, t * dz); });
+      };
+      // Each update is right alone, not together: where F does not show whether they interfere, its
+      // slopes at both ends of the step do, by the trapezoidal rule.
+      const auto falls = [&](double t) {
+        return penalty(t) + 0.5 * t * rows([&](std::int64_t i, double dz) {
+                              return dz * (model_.slope(i, 0) + model_.slope(i, t * dz));
+                            }) <=
+               0.01 * t * promised;
+      };
+      return backtrack(promised, value, 1.0, falls);
     }
   }
 

@@ -55,15 +55,19 @@ inline double coordinate_change(const Penalty& penalty, double x, double delta, 
 }
 
 // Armijo's rule: the longest of the steps 1, 1/2, 1/4, ... whose change of F is at least a
-// hundredth of what the slope promises, or cannot be told from it in float64. value(t) is the part
-// of F that the step changes, `longest` the step to begin with.
-template <class Value>
-Step backtrack(double promised, Value&& value, double longest = 1.0) {
+// hundredth of what the slope promises. value(t) is the part of F that the step changes, `longest`
+// the step to begin with. unseen(t) judges a step whose change cannot be told from float64's
+// rounding of that part: a Newton step along one direction is taken, being right to second order.
+template <class Value, class Unseen = decltype([](double) { return true; })>
+Step backtrack(double promised, Value&& value, double longest = 1.0, Unseen&& unseen = {}) {
   if (!(promised < 0)) return {};
   const double before = value(0.0), rounding = 0x1p-49 * std::abs(before);
-  for (double t = longest; t > 1e-10 * longest; t *= 0.5)
-    if (const double gain = before - value(t); gain >= -0.01 * t * promised - rounding)
-      return {t, gain > rounding ? gain : -0.01 * t * promised, gain > rounding};
+  for (double t = longest; t > 1e-10 * longest; t *= 0.5) {
+    const double gain = before - value(t), wanted = -0.01 * t * promised;
+    if (!(gain >= wanted - rounding)) continue;
+    if (gain > rounding) return {t, gain, true};
+    if (unseen(t)) return {t, wanted, false};
+  }
   return {};
 }
 

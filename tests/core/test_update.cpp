@@ -92,6 +92,20 @@ TEST_CASE("a step is halved until it gains a hundredth of what its slope promise
   CHECK(backtrack(-2.0, [](double t) { return 1.0 - 0.021 * t; }).length == 1.0);
 }
 
+TEST_CASE("a step whose gain is lost in rounding is made whole, unless it is judged otherwise") {
+  auto flat = [](double t) { return 1.0 - 1e-18 * t; };
+  const Step taken = backtrack(-1e-18, flat);
+  CHECK(taken.length == 1.0);
+  CHECK(taken.decrease == 0.01 * 1e-18);
+  CHECK(!taken.seen);
+  const Step judged = backtrack(-1e-18, flat, 1.0, [](double t) { return t < 0.3; });
+  CHECK(judged.length == 0.25);
+  CHECK(judged.decrease == 0.25 * (0.01 * 1e-18));
+  CHECK(!judged.seen);
+  CHECK(backtrack(-1e-18, flat, 1.0, [](double) { return false; }).length == 0.0);
+  CHECK(backtrack(-1e-18, [](double t) { return -1.0 - 1e-18 * t; }).length == 1.0);
+}
+
 TEST_CASE("without a promise, or where nothing keeps it, no step is made") {
   auto rising = [](double t) { return 1.0 + t; };
   for (double promised : {0.0, 1.0, std::nan("")}) {
