@@ -1,7 +1,7 @@
 """The figures in docs/decisions: each function prints those of one page.
 
 python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions | pathwise |
-                                logistic | homotopy]
+                                logistic | homotopy | fewer]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from families import FAMILIES
 from problems import table
 from scipy.linalg import eigh_tridiagonal
+from zeta import data as zeta_like
 
 import shotgun
 from shotgun import theory
@@ -262,6 +263,35 @@ def homotopy() -> None:
         print(name.ljust(20) + cells + f"   {fits[0].status}, {fits[1].status}", flush=True)
 
 
+def fewer() -> None:
+    """Tall dense data, from x0 = 0 and begun with fewer samples; interleaved, least of 3."""
+    print(
+        "n x d, lam, tol                     passes: cold  growing   seconds: cold  growing  ratio"
+    )
+    for n, d in ((20_000, 20), (400_000, 20), (100_000, 100), (30_000, 300), (70_000, 1000)):
+        A, y = zeta_like(n, d)
+        largest = shotgun.lambda_max(A, y, "logistic")
+        for lam, tol, intercept in (
+            (1.0, 1e-6, False),
+            (1.0, 1e-4, True),
+            (largest / 20, 1e-6, False),
+        ):
+            fits: dict[bool, list[shotgun.Solution]] = {True: [], False: []}
+            for _ in range(3):
+                for cold, done in fits.items():
+                    x0 = np.zeros(d) if cold else None
+                    how = {"x0": x0, "fit_intercept": intercept, "n_threads": 2, "trace": True}
+                    done.append(shotgun.solve(A, y, lam, "logistic", tol=tol, **how))
+            passes = [done[0].trace[-1]["passes"] for done in fits.values()]
+            seconds = [min(fit.seconds for fit in done) for done in fits.values()]
+            name = f"{n} x {d}, {lam:.3g}{' +b' if intercept else ''}, {tol:g}"
+            print(
+                f"{name:36}{passes[0]:12.0f}{passes[1]:9.0f}{seconds[0]:16.3f}{seconds[1]:9.3f}"
+                f"{seconds[1] / seconds[0]:7.2f}",
+                flush=True,
+            )
+
+
 PAGES = {
     f.__name__: f
     for f in (
@@ -273,6 +303,7 @@ PAGES = {
         pathwise,
         logistic,
         homotopy,
+        fewer,
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import shotgun
+from reference import loss_values
 
 
 def tall(seed: int) -> tuple[Any, Any]:
@@ -83,3 +85,114 @@ def test_a_fit_may_be_stopped_while_few_samples_are_fitted() -> None:
     assert fit.gap >= 0
     first = shotgun.solve(A, y, 1.0, "logistic", callback=lambda row: True)
     assert (first.status, first.n_rounds) == ("stopped", 0)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_deadline_that_falls_among_few_samples_keeps_their_weights(
+    standardize: bool, sparse: bool
+) -> None:
+    A, y = tall(6)
+    A = np.asfortranarray(A * np.geomspace(0.1, 10, 20) + 1)
+    slept = []
+
+    def sleep(row: Any) -> None:
+        if row["samples"] == 1600 and not slept:
+            slept.append(time.sleep(1.1))
+
+    how = {"fit_intercept": True, "standardize": standardize}
+    X = sp.csc_array(A) if sparse else A
+    fit = shotgun.solve(X, y, 1.0, "logistic", deadline=1.0, callback=sleep, **how)
+    assert (fit.status, fit.n_rounds) == ("deadline", 4)
+    scale = A.std(axis=0) if standardize else 1.0
+    losses = loss_values("logistic", A @ fit.x + fit.intercept, y)
+    assert fit.objective == pytest.approx(losses.sum() + np.abs(scale * fit.x).sum(), rel=1e-12)
+    assert fit.objective < 0.8 * fit.null_objective
+
+
+def test_what_is_wrong_with_the_first_rows_is_named_as_without_them(tmp_path: Path) -> None:
+    A, y = tall(7)
+    A[0, 3] = np.nan
+    with pytest.raises(ValueError, match="row 0, column 3"):
+        shotgun.solve(A, y, 1.0, "logistic")
+    A[0, 3] = 0.5
+    on_disk = shotgun.disk.write(sp.csc_array(A), tmp_path / "matrix")
+    file = next((tmp_path / "matrix").rglob("data.npy"))
+    values = np.load(file, mmap_mode="r+")
+    values[3 * 6400] = np.nan
+    values.flush()
+    with pytest.raises(ValueError, match=r"data\.npy is damaged"):
+        shotgun.solve(on_disk, y, 1.0, "logistic")
+
+
+def test_passes_are_counted_where_the_first_rows_are_empty() -> None:
+    A, y = tall(8)
+    A[:2000] = 0
+    fit = shotgun.solve(sp.csc_array(A), y, 1.0, "logistic", trace=True)
+    assert fit.status == "converged"
+    assert [row["passes"] for row in fit.trace] == sorted(row["passes"] for row in fit.trace)
+    assert np.isfinite(fit.trace[-1]["passes"])
+
+
+def test_few_samples_go_on_telling_the_curvature_of_all() -> None:
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((20_000, 30), dtype=np.float32)
+    for j in range(1, 30):
+        A[:, j] += 0.6 * A[:, j - 1]  # so that a model takes several epochs
+    y = np.where(A[:, :6].sum(axis=1) + 4 * rng.standard_normal(20_000) > 0, 1.0, -1.0)
+    cold, growing = (
+        shotgun.solve(A, y, 20.0, "logistic", fit_intercept=True, x0=x0, trace=True)
+        for x0 in (np.zeros(30), None)
+    )
+    assert growing.status == "converged"
+    assert abs(growing.objective - cold.objective) <= growing.gap + cold.gap
+    assert growing.n_epochs > cold.n_epochs  # on a quarter of the samples, and fewer
+    assert growing.trace[-1]["passes"] < 0.7 * cold.trace[-1]["passes"]
+
+
+def test_few_samples_end_where_more_of_them_change_more() -> None:
+    A, y = tall(6)
+    fit = shotgun.solve(A, y, 1.0, "logistic", trace=True)
+    last = {row["samples"]: row["gap"] / (row["samples"] * np.log(2)) for row in fit.trace}
+    assert last[400] > 1e-3
+    assert last[1600] > 1e-3
+    assert last[6400] <= 1e-6
+
+
+def test_a_loss_without_a_bound_on_its_curvature_takes_all_samples_at_once() -> None:
+    A, _ = tall(7)
+    y = np.random.default_rng(8).poisson(np.exp(0.3 * A[:, 0]))
+    fit = shotgun.solve(A, y, 1.0, "poisson", trace=True)
+    assert {row["samples"] for row in fit.trace} == {6400}
+
+
+@pytest.mark.parametrize("engine", ["auto", "newton", "bundle", "shooting", "asynchronous"])
+@pytest.mark.parametrize("there", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_column_that_few_samples_hardly_have_is_found(
+    engine: str, there: float, intercept: bool
+) -> None:
+    rng = np.random.default_rng(9)
+    A = rng.standard_normal((4000, 5))
+    y = np.where(A[:, 4] + A[:, 0] > 0, 1.0, -1.0)
+    A[:1000, 4] *= there
+    options = {"fit_intercept": intercept, "tol": 1e-5}
+    fit = shotgun.solve(A, y, 5.0, "logistic", engine=engine, **options)
+    cold = shotgun.solve(A, y, 5.0, "logistic", x0=np.zeros(5), **options)
+    assert fit.status == "converged"
+    assert abs(fit.objective - cold.objective) <= fit.gap + cold.gap
+    assert fit.n_epochs <= 20 * cold.n_epochs + 200
+
+
+@pytest.mark.parametrize("options", [{"standardize": True}, {"l2": 3.0}, {"bounds": (-0.1, 0.3)}])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_few_samples_serve_every_form_of_the_problem(
+    options: dict[str, Any], intercept: bool
+) -> None:
+    A, y = tall(10)
+    A[:, :5] += 3.0  # far from centred
+    options = {**options, "fit_intercept": intercept, "weights": np.arange(6400) % 3, "tol": 1e-8}
+    cold = shotgun.solve(A, y, 2.0, "logistic", x0=np.zeros(20), **options)
+    fit = shotgun.solve(A, y, 2.0, "logistic", **options)
+    assert fit.status == cold.status == "converged"
+    assert abs(fit.objective - cold.objective) <= fit.gap + cold.gap

@@ -116,7 +116,7 @@ class Anderson {
   double extrapolate(std::span<double> x) {
     std::array<double, depth> c;
     if (!coefficients(c)) return 0;
-    const double before = value(x);
+    const double before = model_.objective(x, threads_);
     auto mix = [&](auto part) {
       double sum = 0;
       for (std::size_t i = 0; i < depth; ++i) sum += c[i] * part(iterates_[i + 1]);
@@ -132,7 +132,7 @@ class Anderson {
     });
     model_.running.sum_g = mix([](const Iterate& it) { return it.running.sum_g; });
     model_.running.shift = mix([](const Iterate& it) { return it.running.shift; });
-    const double after = value(x);
+    const double after = model_.objective(x, threads_);
     return after < before ? before - after : go_back(x);
   }
   double go_back(std::span<double> x) {
@@ -141,9 +141,6 @@ class Anderson {
     std::copy(last.g.begin(), last.g.end(), model_.g.begin());
     model_.running = last.running;
     return 0;
-  }
-  double value(std::span<const double> x) const {
-    return model_.rows_value(threads_) + penalty_value(x, model_.coordinates);
   }
 
   Model& model_;

@@ -36,7 +36,7 @@ class Asynchronous {
   // One segment. A rising F sets the last good state back and halves P; at P = 1 one thread is
   // left, for which every update decreases F.
   void fire(std::span<double> x, std::int64_t updates, Epoch& epoch, Watch& watch) {
-    const double before = value(x);
+    const double before = model_.objective(x, threads_);
     std::atomic<double> promised{0};
     model_.save(saved_);
     saved_x_.assign(x.begin(), x.end());
@@ -49,7 +49,7 @@ class Asynchronous {
     });
     watch.saw_threads(ran);
     model_.settle(threads_);
-    const double after = value(x);
+    const double after = model_.objective(x, threads_);
     epoch.updates += updates;
     if (after <= before + 1e-13 * std::abs(before)) {
       epoch.decrease += std::max(0.0, before - after);
@@ -64,10 +64,6 @@ class Asynchronous {
   void slow_down(Epoch& epoch) {
     epoch.shortened += P_ > 1;
     P_ = std::max<std::int64_t>(1, P_ / 2);
-  }
-
-  double value(std::span<const double> x) const {
-    return model_.rows_value(threads_) + penalty_value(x, model_.coordinates);
   }
 
   // Updates between two looks at F: a few dozen, more only where a look costs more than they do,

@@ -69,6 +69,10 @@ class Cdn {
   double rows_value(int threads) const {
     return sum_rows(threads, A.rows(), [&](std::int64_t i) { return value_[at(i)]; });
   }
+  double objective(std::span<const double> x, int threads) const {
+    return rows_value(threads) + penalty_value(x, coordinates);
+  }
+  static bool tilted() { return false; }
   double rows_gap(int threads, double scale) const {
     return sum_rows(threads, A.rows(), [&](std::int64_t i) {
       return samples.fenchel_young(i, z[at(i)], scale * g[at(i)]);
@@ -111,6 +115,10 @@ class Cdn {
   // f_i where dz would take it.
   double value(std::int64_t i, double dz) const {
     return dz == 0 ? value_[at(i)] : samples.value(i, z[at(i)] + dz);
+  }
+  // And f_i' there.
+  double slope(std::int64_t i, double dz) const {
+    return dz == 0 ? g[at(i)] : samples.derivative(i, z[at(i)] + dz);
   }
   void set(std::int64_t i, double new_z) {
     z[at(i)] = new_z;

@@ -12,6 +12,7 @@ struct Epoch {
   double decrease = 0;         // of F, as the model predicts it
   std::int64_t updates = 0;    // coordinates visited
   std::int64_t besides = 0;    // columns multiplied otherwise, as by conjugate gradients
+  double work = 0;             // entries of A looked at for those
   std::int64_t shortened = 0;  // joint steps below 1, or races that were held back
 };
 

@@ -12,6 +12,7 @@ namespace shotgun {
 // clock, so that they are the same on every machine and for any number of threads.
 struct Effort {
   double work = 0, rho_work = 0;
+  double products_work = 0;  // of Newton steps and Gram matrices: it decides nothing
   std::int64_t epochs = 0, updates = 0;
   std::int64_t besides = 0;                               // columns multiplied otherwise
   std::int64_t shot = 0;                                  // epochs of the last shot

@@ -46,7 +46,8 @@ class Quadratic {
 
   double centre(std::int64_t k, double raw_dot, const Running& now) const {
     const Coordinate& c = coordinates[static_cast<std::size_t>(k)];
-    return c.inv_scale * (raw_dot - c.mean * now.sum_g + now.shift * c.slope);
+    const double slope = c.inv_scale * (raw_dot - c.mean * now.sum_g + now.shift * c.slope);
+    return tilt_.empty() ? slope : slope + tilt_[static_cast<std::size_t>(k)];
   }
   // a~_k'Ha~_l from a_k'Ha_l: an entry of the Gram matrix.
   double centre_product(std::int64_t k, std::int64_t l, double raw_product) const {
@@ -118,6 +119,20 @@ class Quadratic {
   }
   void settle(int) {}
 
+  // Adds slopes of its own to q: one for each weight, and `level` for the constant.
+  void tilt(std::span<const double> slopes, double level) {
+    tilt_ = slopes;
+    running.sum_g = level_ = level;
+  }
+  bool tilted() const { return !tilt_.empty(); }
+  // The model of F, up to a constant.
+  double objective(std::span<const double> x, int threads) const {
+    double sum = rows_value(threads) + penalty_value(x, coordinates);
+    if (!tilted()) return sum;
+    for (std::size_t k = 0; k < x.size(); ++k) sum += tilt_[k] * x[k];
+    return sum + level_ * constant();
+  }
+
   double curvature(std::int64_t i) const { return h ? h[i] : 1.0; }
   const double* curvatures() const { return h; }
 
@@ -140,6 +155,9 @@ class Quadratic {
     const double v = g[static_cast<std::size_t>(i)] + constant * curv;
     return 0.5 * v * v / curv;
   }
+
+  std::span<const double> tilt_;
+  double level_ = 0;
 };
 
 }  // namespace shotgun

@@ -191,8 +191,10 @@ class Newton {
     constexpr int most = 480, often = 3;
     if (!accurate && 100 * crossing <= step.size() && ++short_ >= often)
       products_ = std::min(2 * products_, most);
-    Trial best = attempt(normal, f, projected, 1.0, projected != step);
-    if (projected != step) {
+    const bool two = projected != step;
+    Trial best = attempt(normal, f, projected, 1.0, two);
+    epoch.work += (2 * products + (two ? 3 : 2)) * count_nonzeros(C(model_.A.rows(), f.handles));
+    if (two) {
       Trial straight = attempt(normal, f, step, reach, false);
       if (straight.decrease > best.decrease) best = std::move(straight);
     }

@@ -69,15 +69,13 @@ class Certificate {
   // Errors of z, of c and of F itself, each a sum of products.
   void estimate_rounding() {
     const Samples& samples = point_.samples();
-    double u_squares = 0, reach = 0;
+    double u_squares = 0;
     for (std::int64_t i = 0; i < samples.size(); ++i)
       if (const double w = samples.weight(i), u = scan_.u()[static_cast<std::size_t>(i)]; w > 0)
         u_squares += u * (u / w);
-    const std::span<const Column> support = point_.support();
-    for (Column j : support) reach += std::abs(point_.x(j)) * features_.raw_norm(j);
-    reach += std::abs(point_.constant()) * std::sqrt(features_.total_weight());
-    const double unit = rounding_unit(samples.size() + static_cast<std::int64_t>(support.size()));
-    const double off = unit * reach;  // z, in the norm of W
+    const auto terms = samples.size() + static_cast<std::int64_t>(point_.support().size());
+    const double unit = rounding_unit(terms);
+    const double off = unit * (point_.reach() + point_.travelled());  // z, in the norm of W
     u_norm_ = std::sqrt(u_squares);
     rounding_ = off * (u_norm_ + 0.5 * point_.beta() * off) + unit * std::abs(point_.objective());
   }

@@ -26,6 +26,32 @@ struct Packed {
   Homotopy<C> homotopy;
 };
 
+// v += sum_k steps_k a_k
+template <Columns K>
+void add_columns(const K& columns, std::span<const double> steps, std::span<double> v,
+                 int threads) {
+  Product<K> product(columns);
+  run_region(worthwhile_threads(threads, count_nonzeros(columns)),
+             [&](const Team& team) { product.multiply(team, steps.data()); });
+  for_rows(threads, columns.rows(), [&](std::int64_t i) {
+    v[static_cast<std::size_t>(i)] += product.z()[static_cast<std::size_t>(i)];
+  });
+}
+// The same for the columns `which` of A, wherever they are; returns how many entries that took.
+template <Columns C>
+double add_columns(Source<C>& A, std::span<const Column> which, std::span<const double> steps,
+                   std::span<double> v, int threads) {
+  if (!A.fits(which)) {
+    A.add_columns(which, steps, v.data());
+    return A.nonzeros() * static_cast<double>(which.size()) / static_cast<double>(A.cols());
+  }
+  std::vector<Handle<C>> handles;
+  A.borrow(which, handles);
+  const C columns(A.rows(), handles);
+  add_columns(columns, steps, v, threads);
+  return count_nonzeros(columns);
+}
+
 template <Columns C, Loss L>
 class Point {
  public:
@@ -68,14 +94,23 @@ class Point {
   const Features<C>& features() const { return features_; }
   const Observed<L>& samples() const { return samples_; }
   std::int64_t rows() const { return samples_.size(); }
+  double looked() const { return looked_; }  // at so many entries of A, for z
 
-  // z, the best intercept and free weights, the gradient and F: afresh from x, in float64.
-  void refresh() {
-    linear_predictor();
-    minimise_free();
-    gradient();
-    objective_ = value();
+  // z, the best intercept and free weights, the gradient and F: afresh from x, in float64. Ax may
+  // be known.
+  void refresh(std::span<const double> Ax = {}) {
+    linear_predictor(Ax);
+    complete();
   }
+  // How large what z is a sum of may be, in the norm of W; and how far steps have carried z since
+  // it was computed from x.
+  double reach() const {
+    double sum = std::abs(constant_) * std::sqrt(features_.total_weight());
+    for (std::size_t p = 0; p < support().size(); ++p)
+      sum += std::abs(x_.values()[p]) * features_.raw_norm(support()[p]);
+    return sum;
+  }
+  double travelled() const { return travelled_; }
 
   // The largest curvature of the losses; the largest there is at z, where nothing bounds it.
   double beta() const {
@@ -117,7 +152,10 @@ class Point {
   // is what the survey of A found, and does not change.
   template <Columns K>
   void describe(Packed<K>& packed, const double* h, double total_h) {
-    const K columns(rows(), packed.handles);
+    describe(packed, K(rows(), packed.handles), h, total_h);
+  }
+  template <Columns K>
+  void describe(Packed<K>& packed, const K& columns, const double* h, double total_h) {
     if constexpr (L::quadratic) {
       for (auto k = packed.coordinates.size(); k < packed.which.size(); ++k)
         packed.coordinates.push_back(features_.coordinate(packed.which[k]));
@@ -149,14 +187,70 @@ class Point {
                         features_.intercept());
   }
 
+  // From now on the first few rows tell the curvature of all; 0: all do.
+  void trust(std::int64_t few) {
+    few_ = few;
+    told_.clear();
+  }
+  bool trusts_few() const { return few_ > 0; }
+  // The slopes at this point of the columns that are about to be packed; empty if not known.
+  void tell_slopes(std::vector<double> slopes) { told_ = std::move(slopes); }
+  bool told() const { return !told_.empty(); }
+  // The Newton model whose slopes are those of all rows, its curvature that of the first few, for
+  // as much as they stand for: rows of gradient zero, tilted. That of all, where a column is all
+  // but absent from the few.
+  template <Columns K>
+  Quadratic<K> model_of_few(Packed<K>& packed) {
+    gradient();
+    const double* h = curvature();
+    const auto sum = [&](const double* v, std::int64_t count) {
+      return sum_rows(threads_, count, [&](std::int64_t i) { return v[i]; });
+    };
+    const double total_h = sum(h, rows()), part = sum(h, few_) / total_h;
+    few_h_.assign(h, h + few_);
+    for (double& v : few_h_) v /= part;
+    const K columns(few_, packed.handles);
+    describe(packed, columns, few_h_.data(), total_h);
+    for (std::size_t k = 0; k < packed.which.size(); ++k) {
+      const double usual = features_.norm2(packed.which[k]) * total_h / features_.total_weight();
+      if (!(packed.coordinates[k].beta >= 0.01 * usual)) return trust(0), newton_model(packed);
+    }
+    few_g_.assign(at(few_), 0.0);
+    const double level = sum(g_.data(), rows());
+    slopes_ = std::exchange(told_, {});
+    const bool centred = !slopes_.empty();  // a~'g; the model centres by itself, and wants a'g
+    if (!centred) slopes_ = all_dots(K(rows(), packed.handles), g_.data(), threads_);
+    for (std::size_t k = 0; k < slopes_.size(); ++k) {
+      const Coordinate& c = packed.coordinates[k];
+      slopes_[k] = centred ? slopes_[k] + c.inv_scale * c.mean * level : c.inv_scale * slopes_[k];
+    }
+    Quadratic<K> model(columns, packed.coordinates, few_g_, few_h_.data(), total_h,
+                       features_.intercept());
+    model.tilt(slopes_, level);
+    return model;
+  }
+
   // Moves the packed weights towards `goal` and z with them, by the longest step 1, 1/2, 1/4, ...
   // that keeps a hundredth of what the slope promises (Armijo). `constant` is what the full step
   // adds to the constant of z. Returns the step, of length 0 if none lowers F.
   template <Columns K>
   Step step_towards(Packed<K>& packed, std::span<const double> goal, double constant) {
+    std::vector<double> lengths;
+    double centring = 0;  // of the step itself: what an engine keeps may be off by roundings of x
+    for (std::size_t k = 0; k < goal.size(); ++k) {
+      const Coordinate& c = packed.coordinates[k];
+      lengths.push_back(std::abs(goal[k] - packed.x[k]));
+      centring -= (goal[k] - packed.x[k]) * c.inv_scale * c.mean;
+    }
+    if (!features_.intercept()) constant = centring;
     const Step made = search(packed.x, goal, change_of_z(packed, goal, constant),
                              [&](std::size_t k) { return packed.coordinates[k].penalty; });
-    if (made.length > 0) constant_ += made.length * constant;  // NaN without curvature
+    if (made.length == 0) return made;  // `constant` may be NaN, where there is no curvature
+    constant_ += made.length * constant;
+    ++steps_;
+    travelled_ += made.length * std::abs(constant) * std::sqrt(features_.total_weight());
+    for (std::size_t k = 0; k < goal.size(); ++k)
+      travelled_ += made.length * lengths[k] * features_.raw_norm(packed.which[k]);
     return made;
   }
 
@@ -188,11 +282,17 @@ class Point {
   }
 
   // Takes over the packed weights; those of `before` again if F, computed from them, is above
-  // `most`.
+  // `most`. If z has followed them by few steps, no longer than x is, it is as good as new.
   template <Columns K>
-  void settle(Packed<K>& packed, const std::vector<double>& before, double constant, double most) {
+  void settle(Packed<K>& packed, const std::vector<double>& before, double constant, double most,
+              bool followed) {
     store(packed);
-    refresh();
+    bool exact = followed && steps_ <= 4 && travelled_ < reach();
+    if (exact) exact = fit_intercept();
+    if (exact)
+      complete();
+    else
+      refresh();
     if (objective_ <= most) return;
     packed.x = before;
     constant_ = constant;
@@ -254,16 +354,16 @@ class Point {
       if (samples_.weight(i) > 0) largest = std::max(largest, std::abs(dz[at(i)]));
     return std::min(1.0, 8.0 / largest);
   }
-  // Of F's rows, kept away from zero so that a Newton step stays finite.
+  // Of F's rows, kept away from zero so that a Newton step stays finite: by a small part of what is
+  // usual among them, which where all classes are told apart is far less than beta.
   const double* curvature() {
     if constexpr (L::quadratic) {
       return samples_.weights();
     } else {
       curves([&](Range r) { return Curves{.curvature = &h_[at(r.begin)]}; });
-      const double usual =
-          std::isfinite(L::beta) ? L::beta : sum_rows(threads_, rows(), [&](std::int64_t i) {
-                                               return h_[at(i)];
-                                             }) / features_.total_weight();
+      const double mean = sum_rows(threads_, rows(), [&](std::int64_t i) { return h_[at(i)]; }) /
+                          features_.total_weight();
+      const double usual = std::isfinite(L::beta) ? std::max(mean, 1e-3 * L::beta) : mean;
       for_rows(threads_, rows(), [&](std::int64_t i) {
         h_[at(i)] = std::max(h_[at(i)], 1e-4 * usual * samples_.weight(i));
       });
@@ -302,7 +402,12 @@ class Point {
     return made;
   }
 
-  void linear_predictor() {
+  void complete() {
+    minimise_free();
+    gradient();
+    objective_ = value();
+  }
+  void linear_predictor(std::span<const double> Ax = {}) {
     if (!features_.intercept() || !std::isfinite(constant_)) constant_ = 0;
     std::vector<double> steps;
     for (std::size_t k = 0; k < support().size(); ++k) {
@@ -310,35 +415,30 @@ class Point {
       steps.push_back(x_.values()[k] * features_.inv_scale(j));
       if (!features_.intercept()) constant_ -= steps.back() * features_.fixed_mean(j);
     }
+    predict(steps, Ax);
+    if (fit_intercept()) return;
+    predict(steps, Ax);  // again, without the rounding of a constant that has become much smaller
+    fit_intercept();
+  }
+  // The best intercept; false if the constant has become much smaller by it.
+  bool fit_intercept() {
+    if (!features_.intercept()) return true;
     const double before = constant_;
-    predict(steps);
-    if (!features_.intercept()) return;
     constant_ += minimise_intercept(threads_, samples_, z_);
-    if (std::abs(before) <= 2 * (std::abs(constant_) + largest(z_))) return;
-    predict(steps);  // again, without the rounding of a constant that has become so much smaller
-    constant_ += minimise_intercept(threads_, samples_, z_);
+    return std::abs(before) <= 2 * (std::abs(constant_) + largest(z_));
   }
   static double largest(std::span<const double> v) {
     double most = 0;
     for (double one : v) most = std::max(most, std::abs(one));
     return most;
   }
-  void predict(std::span<const double> steps) {
-    for_rows(threads_, rows(), [&](std::int64_t i) { z_[at(i)] = constant_ + samples_.shift(i); });
-    if (A_.fits(support()))
-      add_columns(borrow(support()), steps, z_);
-    else
-      A_.add_columns(support(), steps, z_.data());
-  }
-  // v += sum_k steps_k a_k
-  template <Columns K>
-  void add_columns(const Packed<K>& packed, std::span<const double> steps,
-                   std::vector<double>& v) const {
-    const K columns(rows(), packed.handles);
-    Product<K> product(columns);
-    run_region(worthwhile_threads(threads_, count_nonzeros(columns)),
-               [&](const Team& team) { product.multiply(team, steps.data()); });
-    for_rows(threads_, rows(), [&](std::int64_t i) { v[at(i)] += product.z()[at(i)]; });
+  void predict(std::span<const double> steps, std::span<const double> Ax) {
+    steps_ = 0;
+    travelled_ = 0;
+    for_rows(threads_, rows(), [&](std::int64_t i) {
+      z_[at(i)] = constant_ + samples_.shift(i) + (Ax.empty() ? 0.0 : Ax[at(i)]);
+    });
+    if (Ax.empty()) looked_ += add_columns(A_, support(), steps, z_, threads_);
   }
   template <Columns K>
   std::vector<double> change_of_z(const Packed<K>& packed, std::span<const double> goal,
@@ -346,7 +446,7 @@ class Point {
     std::vector<double> steps, dz(z_.size(), constant);
     for (std::size_t k = 0; k < goal.size(); ++k)
       steps.push_back((goal[k] - packed.x[k]) * packed.coordinates[k].inv_scale);
-    add_columns(packed, steps, dz);
+    add_columns(K(rows(), packed.handles), steps, dz, threads_);
     return dz;
   }
 
@@ -363,10 +463,9 @@ class Point {
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const std::vector<double> move =
-          newton_step(normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10,
-                      1e-15, watch_)
-              .step;
+      const auto [move, accurate, products] = newton_step(
+          normal, model.coordinates, slope, 2 * static_cast<int>(free_.size()) + 10, 1e-15, watch_);
+      looked_ += (2 * products + 4) * count_nonzeros(model.A);
       for (std::size_t k = 0; k < free_.size(); ++k) {
         goal[k] += move[k];
         model.running.move(model.coordinates[k], move[k]);
@@ -389,8 +488,12 @@ class Point {
   Watch& watch_;
   Weights x_;
   std::vector<double> z_, g_, h_;
+  std::int64_t few_ = 0;
+  std::vector<double> few_g_, few_h_, slopes_, told_;
   std::vector<Column> free_;
   double constant_ = 0, objective_ = infinity;
+  int steps_ = 0;  // since z was computed from x
+  double travelled_ = 0, looked_ = 0;
 };
 
 }  // namespace shotgun

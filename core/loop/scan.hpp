@@ -60,6 +60,16 @@ class Scan {
     const std::size_t known = find(j);
     return known == nowhere ? bound(j) : c_[known];
   }
+  // c of all these columns; empty if the last refresh() was not asked for one of them.
+  std::vector<double> exactly(std::span<const Column> which) const {
+    std::vector<double> all;
+    for (Column j : which) {
+      const std::size_t known = find(j);
+      if (known == nowhere) return {};
+      all.push_back(c_[known]);
+    }
+    return all;
+  }
   std::int64_t known_count() const { return static_cast<std::int64_t>(which_.size()); }
   // The p-th column of that list, and its c.
   auto known() const {

@@ -31,7 +31,8 @@ double packed_gap(const Model& model, std::span<const double> x, int threads) {
 }
 
 // When a shot that begins with the gap `from` has done enough: the packed gap is at most `gap`,
-// `epochs` are spent, or an epoch gains less than the part `returns` of what all have gained.
+// `epochs` are spent, or an epoch (of prox-Newton: a step) gains less than the part `returns` of
+// what all have gained.
 struct Aim {
   double from, gap;
   std::int64_t epochs;
@@ -58,6 +59,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     effort.epochs += epochs;
     effort.updates += epoch.updates;
     effort.besides += epoch.besides;
+    effort.products_work += epoch.work;
     effort.work += epoch_work * static_cast<double>(epochs);
     if (engine.uses_rho()) guard.learn(1, 0.05);
     watch.poll();
@@ -68,7 +70,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
     idle = moved ? 0 : idle + epochs;
     if (idle >= engine.patience()) break;
     if (engine.ready() && epoch.decrease < aim.returns * gained) break;
-    if (done < check || !engine.ready()) continue;
+    if (done < check || !engine.ready() || model.tilted()) continue;
     if (engine.gradual() && epoch.decrease > aim.gap * static_cast<double>(epochs)) {
       check = done + std::clamp<std::int64_t>(done / 8, 1, 10);
       continue;
@@ -107,42 +109,68 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
     if (engine == Engine::block) {
       const std::int64_t P =
           std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());
+      const std::int64_t made = gram.P == P ? gram.columns / P * P : 0;  // of the Gram matrices
+      effort.products_work += count_nonzeros(model.A) *
+                              static_cast<double>(model.A.count() - made) /
+                              static_cast<double>(model.A.count());
       return run(Anderson(model, Block(model, P, gram, threads, watch), threads));
     }
   }
   return run(Shooting(model, order));
 }
 
+// Whether losses other than the squared one are descended by Newton models. Centring moves every z
+// at each update, and an intercept without it converges slowly where columns are far from centred:
+// the model has both for free.
+template <Columns C>
+bool models_newton(Engine engine, const Features<C>& features) {
+  return engine == Engine::block || engine == Engine::newton || features.standardize() ||
+         features.intercept();
+}
+
 // Prox-Newton: the engine works on the quadratic model of F, a line search on F itself decides how
 // far to follow it. The model deserves the more epochs the better it foretells F: in proportion as
-// the last step gained less than the one before (Eisenstat, Walker 1996).
+// the last step gained less than the one before (Eisenstat, Walker 1996). The curvature of few
+// samples, where there are more, serves as long as steps by it get on.
 template <Columns K, Columns C, Loss L>
 void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                  Aim aim, Effort& effort, Watch& watch) {
   const std::int64_t limit = effort.epochs + aim.epochs;
-  double gap = aim.from, last = infinity, returns = 0.1;
+  double gap = aim.from, last = infinity, returns = 0.1, gained = 0;
   int unseen = 0;  // steps in a row whose gain float64 does not show
   while (effort.epochs < limit && !watch.stopped()) {
-    Quadratic<K> model = point.newton_model(packed);
+    const bool told = point.told();
+    Quadratic<K> model =
+        point.trusts_few() ? point.model_of_few(packed) : point.newton_model(packed);
+    const bool few = model.tilted();
     // Not looked at before the first step, nor after one that gained far more than it may be.
     if (last < 100 * aim.gap) {
       const Columnwise columns = packed_columns_gap(model, packed.x, options.threads);
-      gap = columns.gap + model.rows_gap(options.threads, columns.scale);
+      gap = columns.gap + (few ? point.rows_gap(point.g(), columns.scale)
+                               : model.rows_gap(options.threads, columns.scale));
       if (columns.gap <= aim.gap &&
           columns.gap + point.rows_gap(point.g(), columns.scale) <= aim.gap)
         break;
     }
-    effort.work += 2 * count_nonzeros(model.A);
+    effort.work += count_nonzeros(model.A) +
+                   (few && !told ? 2 : 1) * count_nonzeros(K(point.rows(), packed.handles));
     std::vector<double> goal = packed.x;
     descend(model, packed.gram, engine, goal, options,
             {gap, std::max(returns * gap, 0.3 * aim.gap),
              std::min<std::int64_t>(limit - effort.epochs, 20), returns},
             effort, watch);
     const Step step = point.step_towards(packed, goal, model.constant());
+    if (few && (step.length == 0 || !step.seen || step.decrease > 0.3 * last)) {
+      point.trust(0);
+      last = infinity;
+      continue;
+    }
     unseen = step.seen ? 0 : unseen + 1;
     if (step.length == 0 || unseen == 3) break;
     if (!step.seen) continue;
-    returns = 0.1 * std::min(1.0, std::isfinite(last) ? step.decrease / last : 1.0);
+    if (step.decrease < aim.returns * (gained += step.decrease)) break;
+    // What few foretell does not get better.
+    returns = 0.1 * (few || last == infinity ? 1.0 : std::min(1.0, step.decrease / last));
     last = step.decrease;
   }
 }
@@ -157,20 +185,21 @@ void shoot_directly(Point<C, L>& point, Packed<K>& packed, Engine engine, const 
   return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
 }
 
+// Returns whether z has followed, in float64, as on the columns of A itself.
 template <Columns K, Columns C, Loss L>
-void shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
+bool shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Options& options,
                   Aim aim, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<K> model = point.newton_model(packed);
-    return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
+    descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
+    return false;
   } else {
-    const bool of_the_paper = engine != Engine::block && engine != Engine::newton;
-    // Centring moves every z at each update, and an intercept without it converges slowly where
-    // columns are far from centred: the model has both for free.
-    const bool centred = point.features().standardize() || point.features().intercept();
-    if (of_the_paper && !centred)
-      return shoot_directly(point, packed, engine, options, aim, effort, watch);
-    return prox_newton(point, packed, engine, options, aim, effort, watch);
+    if (!models_newton(engine, point.features())) {
+      shoot_directly(point, packed, engine, options, aim, effort, watch);
+      return false;
+    }
+    prox_newton(point, packed, engine, options, aim, effort, watch);
+    return std::is_same_v<K, C>;
   }
 }
 

@@ -1,20 +1,19 @@
 // The instantiations of one column type; included by the translation units that make them.
 #pragma once
 
+#include "loop/grow.hpp"
 #include "loop/solve.hpp"
-#include "loop/working_set.hpp"
 
 namespace shotgun {
 
-// Calls body with the loop for the problem's loss.
+// Calls body with the task for the problem's loss.
 template <class C, class Body>
-auto with_loop(Source<C>& A, const Problem& p, const PenaltySpec& penalty, const Options& options,
+auto with_task(Source<C>& A, const Problem& p, const PenaltySpec& penalty, const Options& options,
                Watch& watch, Body&& body) {
   return std::visit(
       [&]<class L>(const L& loss) {
         const Observed<L> samples{p.samples, loss};
-        return body(
-            WorkingSet<C, L>(A, samples, penalty, p.intercept, p.standardize, options, watch));
+        return body(Task<C, L>{A, samples, penalty, p.intercept, p.standardize, options, watch});
       },
       p.loss);
 }
@@ -22,8 +21,9 @@ auto with_loop(Source<C>& A, const Problem& p, const PenaltySpec& penalty, const
 template <class C>
 Solution On<C>::solve(Source<C>& A, const Problem& p, const Options& options,
                       std::span<const double> x0, const Callback& callback, Watch& watch) {
-  return with_loop(A, p, p.penalty, options, watch,
-                   [&](auto&& loop) { return loop.solve(x0, callback); });
+  return with_task(A, p, p.penalty, options, watch, [&](const auto& task) {
+    return x0.empty() ? solve_growing(task, callback) : WorkingSet(task).solve(x0, callback);
+  });
 }
 
 template <class C>
@@ -32,13 +32,14 @@ std::vector<Solution> On<C>::path(Source<C>& A, const Problem& p, const Options&
   PenaltySpec penalty = p.penalty;
   for (double lam : grid.lams) penalty.most_lam = std::max(penalty.most_lam, lam);
   for (double l2 : grid.l2s) penalty.most_l2 = std::max(penalty.most_l2, l2);
-  return with_loop(A, p, penalty, options, watch,
-                   [&](auto&& loop) { return loop.path(grid, callback); });
+  return with_task(A, p, penalty, options, watch,
+                   [&](const auto& task) { return WorkingSet(task).path(grid, callback); });
 }
 
 template <class C>
 double On<C>::lambda_max(Source<C>& A, const Problem& p, const Options& options, Watch& watch) {
-  return with_loop(A, p, p.penalty, options, watch, [&](auto&& loop) { return loop.lambda_max(); });
+  return with_task(A, p, p.penalty, options, watch,
+                   [&](const auto& task) { return WorkingSet(task).lambda_max(); });
 }
 
 template <class C>

@@ -2,41 +2,27 @@
 #pragma once
 
 #include "engine/choose.hpp"
+#include "loop/candidates.hpp"
 #include "loop/certificate.hpp"
 #include "loop/follow.hpp"
-#include "loop/pack.hpp"
 #include "loop/progress.hpp"
-#include "loop/select.hpp"
 #include "loop/shoot.hpp"
+#include "loop/task.hpp"
 
 namespace shotgun {
-
-// The gradient at x = 0 with the best intercept, for the scan that the survey of A makes in
-// passing.
-template <Loss L>
-std::vector<double> null_gradient(const Observed<L>& samples, bool intercept, int threads) {
-  std::vector<double> z(samples.y.size());
-  for (std::size_t i = 0; i < z.size(); ++i) z[i] = samples.shift(static_cast<std::int64_t>(i));
-  if (intercept) minimise_intercept(threads, samples, z);
-  for (std::size_t i = 0; i < z.size(); ++i)
-    z[i] = samples.derivative(static_cast<std::int64_t>(i), z[i]);
-  return z;
-}
 
 template <Columns C, Loss L>
 class WorkingSet {
  public:
-  WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
-             bool standardize, const Options& options, Watch& watch)
-      : WorkingSet(A, samples, spec, intercept, standardize, options, watch, {},
-                   null_gradient(samples, intercept, options.threads)) {}
+  explicit WorkingSet(const Task<C, L>& task, Start start = {})
+      : WorkingSet(task, start, {},
+                   first_gradient(task.samples, start.Ax, task.intercept, task.options.threads)) {}
   WorkingSet(const WorkingSet&) = delete;  // its parts refer to each other
 
   Solution solve(std::span<const double> x0, const Callback& callback) {
     start(x0);
     pathwise_ = x0.empty() && options_.working_set && L::quadratic;
-    if (x0.empty() && options_.working_set && !L::quadratic)
-      if (fit_fewer_samples(callback) == Status::stopped) return finish(Status::stopped);
+    if (begun_.rows > 0 && go_on() == Status::stopped) return finish(Status::stopped);
     Solution fit = finish(descend(callback));
     if (!watch_.stopped()) screen();  // by the last gap, the smallest
     fit.n_screened = active_.screened();
@@ -71,33 +57,38 @@ class WorkingSet {
 
  private:
   // c is filled by the survey that the features make, on the way, of u.
-  WorkingSet(Source<C>& A, const Observed<L>& samples, const PenaltySpec& spec, bool intercept,
-             bool standardize, const Options& options, Watch& watch, PerColumn<double> c,
-             std::vector<double> u)
-      : A_(A),
-        options_(options),
-        watch_(watch),
-        features_(A, samples, spec, intercept, standardize, u, c, options.threads, watch),
-        scan_(A, features_, samples, std::move(c), std::move(u), options.threads, watch),
-        point_(A, samples, features_, options.threads, watch),
-        active_(features_, scan_, point_, options.working_set, options.threads, watch),
-        certificate_(features_, scan_, point_, active_, options.threads),
-        W_(A, point_, !options.working_set),
-        engine_(choose_engine(options.engine, C::dense, L::quadratic, A.rows() >= A.cols(),
+  WorkingSet(const Task<C, L>& t, Start& start, PerColumn<double> c, std::vector<double> u)
+      : A_(t.A),
+        options_(t.options),
+        watch_(t.watch),
+        begun_(std::move(start)),
+        features_(A_, t.samples, t.spec, t.intercept, t.standardize, u, c, options_.threads,
+                  watch_),
+        scan_(A_, features_, t.samples, std::move(c), std::move(u), options_.threads, watch_),
+        point_(A_, t.samples, features_, options_.threads, watch_),
+        active_(features_, scan_, point_, options_.working_set, options_.threads, watch_),
+        certificate_(features_, scan_, point_, active_, options_.threads),
+        W_(A_, point_, !options_.working_set),
+        outside_(features_, scan_, point_, active_, W_, options_.threads),
+        engine_(choose_engine(options_.engine, C::dense, L::quadratic, A_.rows() >= A_.cols(),
                               features_.shared())),
-        follow_(static_cast<double>(A.rows()), static_cast<double>(features_.count()),
-                A.nonzeros()) {
-    effort_.work = A.nonzeros();
-    effort_.P = options.P;
+        returns_(t.returns),
+        follow_(static_cast<double>(A_.rows()), static_cast<double>(features_.count()),
+                A_.nonzeros()) {
+    effort_.work = A_.nonzeros();
+    effort_.P = options_.P;
   }
 
   Status descend(const Callback& callback) {
     for (;; ++row_.round) {
-      timed(row_.scan, [&] { scan(); });
+      if (!settled_) timed(row_.scan, [&] { scan(); });
+      watch_.poll();
       if (watch_.stopped()) return reason();
-      timed(row_.certify, [&] { certificate_.certify(voices_); });
+      timed(row_.certify,
+            [&] { settled_ ? certificate_.tighten() : certificate_.certify(voices_); });
       if (report(callback)) return Status::stopped;
-      if (converged() && !follow_.on_the_way(features_.spec().lam)) return Status::converged;
+      if (settled_ || (converged() && !follow_.on_the_way(features_.spec().lam)))
+        return Status::converged;
       if (stalled()) return Status::precision;
       if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
       if (const double first = std::exchange(pathwise_, false) ? larger_lambda() : 0; first > 0) {
@@ -139,44 +130,36 @@ class WorkingSet {
     return status;
   }
 
-  // Few samples tell most of what many do. Where there are many more of them than features, a fit
-  // of the first part, begun in the same way, is where this one starts; unless those are not like
-  // the others, and F is no lower there.
-  Status fit_fewer_samples(const Callback& callback) {
-    const std::int64_t least = 16 * features_.count(), most = point_.rows() / 4;
-    const std::int64_t few = std::max(point_.rows() / A_.head_divisor(), least);
-    const std::unique_ptr<Source<C>> head = few <= most ? A_.head(few) : nullptr;
-    if (!head) return Status::converged;
-    const Observed<L> samples{point_.samples().head(few), point_.samples().loss};
-    const double part = samples.total_weight() / features_.total_weight();
-    if (!(part > 0)) return Status::converged;
-    PenaltySpec spec = features_.spec();
-    spec.lam *= part;
-    spec.l2 *= part;
-    Options options = options_;
-    options.tol = std::max(options_.tol, 1e-3);
-    options.max_epochs = std::min<std::int64_t>(40, options_.max_epochs / 2);
-    WorkingSet<C, L> fewer(*head, samples, spec, features_.intercept(), features_.standardize(),
-                           options, watch_);
-    Solution fit = fewer.solve({}, callback);
-    for (TraceRow& row : fit.trace) row.passes *= head->nonzeros() / A_.nonzeros();
-    if (!fit.trace.empty()) work_before_ -= fit.trace.back().passes * A_.nonzeros();
+  // From where a fit of fewer samples has ended; unless those are not like the others, and F is no
+  // lower there. They go on telling the curvature of all.
+  Status go_on() {
+    Solution& fit = begun_.fit;
+    if (!fit.trace.empty()) looked_before_ -= fit.trace.back().passes * A_.nonzeros();
+    effort_.products_work += begun_.looked;
     trace_ = std::move(fit.trace);
     row_.round = fit.n_rounds + (fit.status == Status::stopped ? 0 : 1);
     effort_.epochs += fit.n_epochs;
     effort_.updates += fit.n_updates;
+    if (features_.standardize() && !features_.surveyed()) {
+      if (!A_.fits(fit.support)) return fit.status;
+      features_.look_at(A_, point_.samples(), fit.support);
+    }
     std::vector<double> x(static_cast<std::size_t>(features_.count()));
     for (std::size_t p = 0; p < fit.support.size(); ++p)
       x[static_cast<std::size_t>(fit.support[p])] = fit.weights[p];
-    start_from(x);
-    if (!(point_.objective() < null_objective_)) start({});
+    start_from(x, begun_.Ax);
+    if (!(point_.objective() < null_objective_))
+      start({});
+    else if (C::dense && models_newton(engine_, features_))
+      point_.trust(begun_.rows);
+    begun_.Ax = {};
     return fit.status;
   }
 
   // Another fit: what the last one spent and told is not its own.
   void begin() {
     effort_.epochs = effort_.updates = effort_.besides = 0;
-    work_before_ = effort_.work;
+    looked_before_ = looked();
     row_ = {};
     trace_.clear();
     began_ = watch_.seconds();
@@ -224,7 +207,7 @@ class WorkingSet {
   void start(std::span<const double> x0) {
     if (!point_.support().empty() || !features_.alike() || features_.penalty(0).clamp(0.0) != 0)
       point_.set_all([&](Column j) { return features_.penalty(j).clamp(0.0); });
-    scanned_ = point_.support().empty();
+    scanned_ = point_.support().empty() && begun_.rows == 0;
     point_.refresh();
     std::vector<Column> unpenalised;
     for (Column j : features_.alike() ? std::span<const Column>() : active_.columns())
@@ -251,21 +234,27 @@ class WorkingSet {
       Packed<C> packed = point_.borrow(few);
       const std::vector<double> before = packed.x;
       const double constant = point_.constant();
-      shoot_packed(point_, packed, Engine::newton, options_, {objective, 1e-13 * objective, 1000},
-                   effort, watch_);
+      const bool followed = shoot_packed(point_, packed, Engine::newton, options_,
+                                         {objective, 1e-13 * objective, 1000}, effort, watch_);
       effort_.work += effort.work;
-      point_.settle(packed, before, constant, objective);
+      effort_.products_work += effort.products_work;
+      point_.settle(packed, before, constant, objective, followed);
       if (watch_.stopped()) return;
     }
   }
-  void start_from(std::span<const double> x0) {
-    scanned_ = false;
+  // Ax0, where it is known, need not be computed, and the survey has scanned its gradient; unless
+  // some weights cannot be those, or centring adds a constant of its own.
+  void start_from(std::span<const double> x0, std::span<const double> Ax0 = {}) {
+    bool same = !Ax0.empty();
     point_.set_all([&](Column j) {
       const Penalty penalty = features_.penalty(j);
       const double start = x0[static_cast<std::size_t>(j)] / features_.inv_scale(j);
-      return penalty.clamp(penalty.excluded() || active_.at_rest(j) ? 0.0 : start);
+      const double x = penalty.clamp(penalty.excluded() || active_.at_rest(j) ? 0.0 : start);
+      same = same && x == start;
+      return x;
     });
-    point_.refresh();
+    point_.refresh(same ? Ax0 : std::span<const double>());
+    scanned_ = same && point_.free().empty() && (features_.intercept() || !features_.standardize());
   }
 
   double energy() const {
@@ -277,8 +266,9 @@ class WorkingSet {
   }
 
   // c = A~'u, up to date for every column that may have a say in the certificate: those that are
-  // not plainly at zero, and those that might violate. The only pass over A; the first was made
-  // while the columns' norms were taken.
+  // not plainly at zero, and those that might violate; for every one, where the Newton model takes
+  // its slopes from here. The only pass over A; the first was made while the columns' norms were
+  // taken.
   void scan() {
     active_.reawaken([&](Column j) { return W_.holds(j); });
     std::vector<double> u = point_.dual_candidate();
@@ -288,9 +278,10 @@ class WorkingSet {
       scan_.move_to(std::move(u));
     std::vector<Column> near = gather<Column>(
         options_.threads, active_.size(),
-        [&, plain = features_.plain()](std::int64_t p, std::vector<Column>& out) {
+        [&, plain = features_.plain(), all = point_.trusts_few()](std::int64_t p,
+                                                                  std::vector<Column>& out) {
           const Column j = active_.columns()[static_cast<std::size_t>(p)];
-          if (point_.moved(j) || (plain ? scan_.may_exceed(j, *plain) : has_a_say(j)))
+          if (all || point_.moved(j) || (plain ? scan_.may_exceed(j, *plain) : has_a_say(j)))
             out.push_back(j);
         });
     scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(std::move(near))) /
@@ -309,11 +300,15 @@ class WorkingSet {
     return !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
   }
 
+  // At so many entries of A.
+  double looked() const {
+    return effort_.work + effort_.rho_work + effort_.products_work + point_.looked();
+  }
   // The round's row of the trace; true if the callback wants to stop.
   bool report(const Callback& callback) {
     row_.epochs = effort_.epochs;
     row_.updates = effort_.updates;
-    row_.passes = (effort_.work - work_before_) / std::max(1.0, A_.nonzeros());
+    row_.passes = (looked() - looked_before_) / std::max(1.0, A_.nonzeros());
     row_.working_set = W_.size();
     row_.active = active_.size();
     row_.P = std::max<std::int64_t>(1, effort_.P);
@@ -353,46 +348,13 @@ class WorkingSet {
   void select() {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
-    auto candidates = all ? everyone() : expectation < 1 ? foreseen(expectation) : known();
+    auto candidates = all               ? outside_.everyone()
+                      : expectation < 1 ? outside_.foreseen(expectation)
+                                        : outside_.known();
     Choice choice = choose_columns(std::move(candidates), static_cast<std::size_t>(W_.size()),
                                    point_.rows(), expectation < 1);
     fresh_ = std::move(choice.columns);
     rough_ = !all && choice.rough;
-  }
-
-  std::vector<Candidate> everyone() const {
-    std::vector<Candidate> all;
-    for (Column j : active_.columns())
-      if (!W_.holds(j)) all.push_back({infinity, j});
-    return all;
-  }
-  // What the strong rule foresees need not have been looked at.
-  std::vector<Candidate> foreseen(double expectation) const {
-    return gather<Candidate>(
-        options_.threads, active_.size(),
-        [&, plain = features_.plain()](std::int64_t p, std::vector<Candidate>& out) {
-          const auto place = static_cast<std::size_t>(p);
-          const Column j = active_.columns()[place];
-          if (plain && !point_.moved(j) && too_far(scan_.bound(j), *plain)) return;
-          consider(j, scan_.c(j, place), expectation, out);
-        });
-  }
-  // What the scan has looked at, as it might have violated.
-  std::vector<Candidate> known() const {
-    return gather<Candidate>(options_.threads, scan_.known_count(),
-                             [&, plain = features_.plain(), c = scan_.known()](
-                                 std::int64_t p, std::vector<Candidate>& out) {
-                               const auto [j, gradient] = c(static_cast<std::size_t>(p));
-                               if (plain && !point_.moved(j) && too_far(std::abs(gradient), *plain))
-                                 return;
-                               if (active_.holds(j)) consider(j, gradient, 1.0, out);
-                             });
-  }
-  void consider(Column j, double gradient, double expectation, std::vector<Candidate>& out) const {
-    if (W_.holds(j)) return;
-    const double urge =
-        urgency(features_.penalty(j), point_.x(j), gradient, features_.norm2(j), expectation);
-    if (urge > -infinity) out.push_back({urge, j});
   }
 
   void pack() { W_.extend(active_.columns(), std::move(fresh_), progress_.idle() > 0); }
@@ -417,23 +379,27 @@ class WorkingSet {
       const double constant = point_.constant();
       const double objective = point_.objective();
       const double work = effort_.work;
-      if (!follow(packed)) descend_packed(packed, target);
+      settled_ = whole && returns_ > 0;
+      const bool followed = !follow(packed) && descend_packed(packed, target);
       follow_.arrived(features_.spec().lam);
       shot_work_ = effort_.work - work;
-      point_.settle(packed, before, constant, objective + certificate_.rounding());
+      point_.settle(packed, before, constant, objective + certificate_.rounding(), followed);
     });
   }
 
   template <Columns K>
-  void descend_packed(Packed<K>& packed, double target) {
+  bool descend_packed(Packed<K>& packed, double target) {
     std::int64_t most =
         std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
                                options_.max_epochs - effort_.epochs);
     if (may_follow(packed)) most = std::min(most, follow_.patience(W_.size()));
     const std::int64_t updates = effort_.updates + effort_.besides;
-    shoot_packed(point_, packed, engine_, options_, {certificate_.gap(), target, most}, effort_,
-                 watch_);
+    if (point_.trusts_few()) point_.tell_slopes(scan_.exactly(packed.which));
+    const bool followed =
+        shoot_packed(point_, packed, engine_, options_,
+                     {certificate_.gap(), target, most, settled_ ? returns_ : 0}, effort_, watch_);
     follow_.descended(effort_.updates + effort_.besides - updates);
+    return followed;
   }
 
   // Blocks of a working set that does not fit here, each by who has it, from the same Ax. Their
@@ -517,27 +483,31 @@ class WorkingSet {
   }
 
   Source<C>& A_;
-  const Options& options_;
+  const Options options_;
   Watch& watch_;
+  Start begun_;
   Features<C> features_;
   Scan<C> scan_;
   Point<C, L> point_;
   Active<C, L> active_;
   Certificate<C, L> certificate_;
   Pack<C, L> W_;
+  Candidates<C, L> outside_;
   Engine engine_;
   Effort effort_;
   std::vector<Voice> voices_;  // of the active columns, those with a say in the gap
   std::vector<Column> fresh_;  // about to join the working set
   bool rough_ = false;         // many more columns want to join
   double null_objective_ = 0, negligible_ = 0;
-  double began_ = 0;        // when this fit did
-  double work_before_ = 0;  // of the path's other fits, less that on fewer samples
+  double began_ = 0;          // when this fit did
+  double looked_before_ = 0;  // of the path's other fits, less that on fewer samples
   double tol_ = options_.tol;
   double expectation_ = 1;  // part of lam at which a column is expected to move
   double scan_work_ = 0, shot_work_ = infinity;  // of the last scan and the last shot
   bool scanned_ = false;                         // the scan is of this point
-  bool pathwise_ = false;                        // a larger lam may come first
+  const double returns_;   // a step that gains less than this part of the shot is the last
+  bool settled_ = false;   // the shot was the last, for that reason
+  bool pathwise_ = false;  // a larger lam may come first
   Follower follow_;
   Progress progress_;
   TraceRow row_;

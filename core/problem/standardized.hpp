@@ -137,12 +137,26 @@ class Features {
       watch.poll();
       if (watch.stopped()) return;
     }
-    for (std::size_t j = 0; standardize && j < norm2_.size(); ++j)
-      if (norm2_[j] > 0) {
-        scale_by(j, std::sqrt(total_w_) / std::sqrt(norm2_[j]));
-        norm2_[j] = total_w_;
-      }
+    for (std::size_t j = 0; standardize && j < norm2_.size(); ++j) standardise(j);
+    surveyed_ = true;
     set_strength(spec.lam, spec.l2);
+  }
+
+  // False if the survey was stopped: then scales are not known,
+  bool surveyed() const { return surveyed_; }
+  // but for the few columns that this is asked for.
+  void look_at(Source<C>& A, const Samples& samples, std::span<const Column> few) {
+    std::vector<Handle<C>> handles;
+    A.borrow(few, handles);
+    const C columns(A.rows(), handles);
+    for (std::size_t k = 0; k < few.size(); ++k) {
+      double sum = 0, squares = 0;
+      columns.moments(static_cast<std::int64_t>(k), samples.weights(), &sum, &squares);
+      if (!inv_scale_.empty()) inv_scale_[at(few[k])] = 1;  // the survey may have come that far
+      mean_[at(few[k])] = sum / total_w_;
+      norm2_[at(few[k])] = careful(A, few[k], samples, mean(few[k]));
+      standardise(at(few[k]));
+    }
   }
 
   void set_strength(double lam, double l2) {
@@ -268,6 +282,11 @@ class Features {
     std::frexp(value, &exponent);
     return exponent;
   }
+  void standardise(std::size_t j) {
+    if (!(norm2_[j] > 0)) return;
+    scale_by(j, std::sqrt(total_w_) / std::sqrt(norm2_[j]));
+    norm2_[j] = total_w_;
+  }
   void scale_by(std::size_t j, double scale) {
     if (inv_scale_.empty()) inv_scale_.assign(norm2_.size(), 1.0);
     inv_scale_[j] *= scale;
@@ -275,7 +294,7 @@ class Features {
 
   PenaltySpec spec_;
   double total_w_, shared_ = 0;
-  bool intercept_, standardize_;
+  bool intercept_, standardize_, surveyed_ = false;
   PerColumn<double> norm2_, mean_, inv_scale_;
   std::optional<Penalty> common_;  // of all features, where they do not differ
 };

@@ -39,7 +39,7 @@ class Solution:
     objective : float
         F(x, intercept).
     gap : float
-        Upper bound on F - F*, recomputed in float64 from x.
+        Upper bound on F - F*, in float64, for this x, rounding included.
     tolerance : float
         What the gap had to reach: tol * F0, or what rounding makes of the targets where F0 is no
         more than that.
@@ -224,7 +224,7 @@ def solve(
     trace : bool
         Record one row per round; its `lam` is a larger one on the way to the lam asked for, and its
         `samples` fewer than all, where that is faster. `passes` are entries of A that were looked
-        at so far, over those that there are.
+        at so far, by scans, epochs and products, over those that there are.
     callback : callable, optional
         Called with each row, those on the way included; returning True stops the fit.
 

@@ -1,5 +1,5 @@
+#include "fit.hpp"
 #include "loop/scan.hpp"
-#include "support.hpp"
 
 using namespace testing;
 
@@ -101,4 +101,17 @@ TEST_CASE("a bound that leaves the range of double decides nothing") {
       for (double limit : {1.5 * c, c + 0.9 * radius * norm})
         if (c + radius * norm > limit) CHECK(scan.may_exceed(0, limit, 1.0, radius));
   }
+}
+
+TEST_CASE("slopes are exact for columns that the scan was asked for, or not told at all") {
+  Fit fit(make_example(80, 30, 0.7, Squared{}, 5));
+  fit.move(3, 0.5);
+  fit.scan.move_to(fit.point.dual_candidate());
+  fit.scan.refresh({2, 5, 9});
+  const std::vector<Column> asked{9, 2};
+  const Doubles slopes = fit.scan.exactly(asked);
+  REQUIRE(slopes.size() == 2);
+  CHECK(slopes[0] == fit.scan.c(9));
+  CHECK(slopes[1] == fit.scan.c(2));
+  CHECK(fit.scan.exactly(std::vector<Column>{2, 4}).empty());
 }
