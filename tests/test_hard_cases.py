@@ -21,10 +21,9 @@ def test_separable_classes_end_certified(loss: str, fit_intercept: bool, engine:
     A = np.random.default_rng(0).standard_normal((N, 5))
     y = np.sign(A @ [1, 2, 0, 0, -1])
     largest = shotgun.lambda_max(A, y, loss)
+    options: Any = {"fit_intercept": fit_intercept, "engine": engine, "max_epochs": 50_000}
     for ratio in (1e-2, 1e-4, 1e-6):
-        fit = shotgun.solve(
-            A, y, ratio * largest, loss, fit_intercept=fit_intercept, engine=engine, max_epochs=5000
-        )
+        fit = shotgun.solve(A, y, ratio * largest, loss, **options)
         assert fit.status in ("converged", "precision")
         assert np.isfinite(fit.x).all()
         assert 0 <= fit.objective < 0.2 * N
