@@ -197,6 +197,19 @@ def test_classes_that_are_told_apart_take_few_epochs_however_small_lam_is() -> N
     assert fits[1].n_epochs < 4 * fits[0].n_epochs
 
 
+def test_along_a_path_weights_of_classes_told_apart_grow_together() -> None:
+    rng = np.random.default_rng(1)
+    A = sp.random(1000, 600, 0.05, random_state=rng, format="csc")
+    z = A @ (rng.standard_normal(600) * (rng.random(600) < 0.2))
+    y = np.where(z > np.median(z), 1.0, -1.0)
+    lams = [1.0, 0.1, 1e-2, 1e-3, 1e-4]
+    options: Any = {"loss": "logistic", "fit_intercept": True, "tol": 1e-4}
+    path = shotgun.path(A, y, lams, **options)
+    cold = [shotgun.solve(A, y, lam, **options) for lam in lams]
+    assert set(path.statuses) == {"converged"}
+    assert sum(path[k].n_epochs for k in (3, 4)) < sum(cold[k].n_epochs for k in (3, 4)) / 4
+
+
 def test_centring_is_that_of_the_weights_and_not_of_what_an_engine_kept() -> None:
     rng = np.random.default_rng(0)
     A = rng.standard_normal((3, 6))

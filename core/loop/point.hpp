@@ -302,8 +302,9 @@ class Point {
   // The same without a look at F.
   template <Columns K>
   void store(const Packed<K>& packed) {
-    x_.store(packed.which, packed.x);
+    store(packed.which, packed.x);
   }
+  void store(std::span<const Column> which, std::span<const double> x) { x_.store(which, x); }
 
   // The dual candidate: the gradient, orthogonal to the constant column if there is an intercept.
   // Its sum is at rounding level; the heavier sign gives way, which stays inside every conjugate's

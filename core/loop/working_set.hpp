@@ -5,6 +5,7 @@
 #include "loop/candidates.hpp"
 #include "loop/certificate.hpp"
 #include "loop/follow.hpp"
+#include "loop/lengthen.hpp"
 #include "loop/progress.hpp"
 #include "loop/shoot.hpp"
 #include "loop/task.hpp"
@@ -42,6 +43,7 @@ class WorkingSet {
       begin();
       retune(lams[k], grid.l2s.empty() ? features_.spec().l2 : grid.l2s[k],
              std::exchange(last, lams[k]));
+      if (!L::quadratic) lengthen(point_, options_.threads);
       fits.push_back(finish(descend(callback)));
       if (watch_.stopped() || fits.back().status == Status::stopped) break;
       if (point_.loss() <= (1 - grid.deviance) * null_loss) break;
