@@ -35,7 +35,7 @@ inline double column_gap(const DualTerm& t, double scale) {
   if (!std::isfinite(t.gradient)) return infinity;  // it has left the range, and proves nothing
   if (!t.penalty.scalable()) {
     const double v = t.penalty.violation(t.x, t.gradient);
-    return v * std::abs(t.x) + (t.beta > 0 ? 0.5 * v * v / t.beta : 0.0);
+    return v * std::abs(t.x) + (t.beta > 0 ? 0.5 * v * (v / t.beta) : 0.0);
   }
   return t.penalty.fenchel_young(t.x, -scale * t.gradient);
 }

@@ -66,8 +66,10 @@ class Anderson {
     std::size_t changed = 0, nonzero = 0;
     support_.resize(x.size());
     for (std::size_t k = 0; k < x.size(); ++k) {
-      changed += support_[k] != (x[k] != 0);
-      nonzero += support_[k] = x[k] != 0;
+      const bool moved = x[k] != 0;
+      changed += support_[k] != moved;
+      nonzero += moved;
+      support_[k] = moved;
     }
     return 20 * changed <= nonzero;
   }
@@ -107,7 +109,8 @@ class Anderson {
     for (std::size_t p = depth; p-- > 0;) {
       c[p] = system[p][depth];
       for (std::size_t j = p + 1; j < depth; ++j) c[p] -= system[p][j] * c[j];
-      sum += c[p] /= system[p][p];
+      c[p] /= system[p][p];
+      sum += c[p];
     }
     for (double& v : c) v /= sum;
     return std::isfinite(1 / sum) && sum != 0;

@@ -9,68 +9,91 @@
 
 namespace shotgun {
 
+// Conjugate gradients for (A~'HA~ + diag(l2)) step = -gradient, preconditioned by the diagonal.
+// Every iterate is a descent direction.
+class ConjugateGradients {
+ public:
+  ConjugateGradients(std::span<const Coordinate> coordinates, std::span<const double> gradient,
+                     double accuracy)
+      : search(gradient.size()),
+        product(gradient.size()),
+        step(gradient.size()),
+        coordinates_(coordinates),
+        residual_(gradient.size()),
+        inverse_(gradient.size()) {
+    for (std::size_t k = 0; k < gradient.size(); ++k) {
+      const double diagonal = coordinates[k].beta + coordinates[k].penalty.l2;
+      inverse_[k] = diagonal > 0 ? 1 / diagonal : 0.0;
+      residual_[k] = inverse_[k] > 0 ? -gradient[k] : 0.0;
+      search[k] = inverse_[k] * residual_[k];
+      rho_ += residual_[k] * search[k];
+    }
+    target_ = accuracy * accuracy * rho_;
+  }
+
+  // Whether the residual is still more than `accuracy` of the gradient.
+  bool more() const { return rho_ > target_; }
+
+  // Goes on from `product`, A~'HA~ search. False where there is nothing to go on with: a direction
+  // in which the columns together, of which each has its curvature alone, all but cancel has none
+  // that float64 could tell, and a step along it would be rounding, times anything.
+  bool advance() {
+    double curvature = 0, alone = 0;
+    for (std::size_t k = 0; k < step.size(); ++k) {
+      product[k] = inverse_[k] > 0 ? product[k] + coordinates_[k].penalty.l2 * search[k] : 0.0;
+      curvature += search[k] * product[k];
+      if (inverse_[k] > 0) alone += search[k] * search[k] / inverse_[k];
+    }
+    if (!(curvature > 1e-14 * alone)) return false;
+    const double length = rho_ / curvature;
+    double next = 0;
+    for (std::size_t k = 0; k < step.size(); ++k) {
+      step[k] += length * search[k];
+      residual_[k] -= length * product[k];
+      next += residual_[k] * residual_[k] * inverse_[k];
+    }
+    for (std::size_t k = 0; k < step.size(); ++k)
+      search[k] = inverse_[k] * residual_[k] + next / rho_ * search[k];
+    rho_ = next;
+    return more();
+  }
+
+  std::vector<double> search, product, step;
+
+ private:
+  std::span<const Coordinate> coordinates_;
+  std::vector<double> residual_, inverse_;
+  double rho_ = 0, target_ = 0;
+};
+
 struct NewtonStep {
   std::vector<double> step;
   bool accurate;
   int products;
 };
 
-// Solves (A~'HA~ + diag(l2)) step = -gradient by conjugate gradients, preconditioned by the
-// diagonal, until the residual is `accuracy` of the gradient or `most` products are made. Every
-// iterate is a descent direction.
+// The Newton step, by at most `most` products. A region that is crowded ends early, and the next
+// one goes on.
 template <Columns C>
 NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
                        std::span<const double> gradient, int most, double accuracy, Watch& watch) {
-  const std::size_t size = gradient.size();
-  std::vector<double> step(size), residual(size), search(size), product(size), inverse(size);
-  double rho = 0;
-  for (std::size_t k = 0; k < size; ++k) {
-    const double diagonal = coordinates[k].beta + coordinates[k].penalty.l2;
-    inverse[k] = diagonal > 0 ? 1 / diagonal : 0.0;
-    residual[k] = inverse[k] > 0 ? -gradient[k] : 0.0;
-    search[k] = inverse[k] * residual[k];
-    rho += residual[k] * search[k];
-  }
-  const double target = accuracy * accuracy * rho;
-  bool more = rho > target;
-  const auto advance = [&] {
-    // Of the columns together, and of each alone: a direction in which they all but cancel has no
-    // curvature that float64 could tell, and a step along it would be rounding, times anything.
-    double curvature = 0, alone = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-      product[k] = inverse[k] > 0 ? product[k] + coordinates[k].penalty.l2 * search[k] : 0.0;
-      curvature += search[k] * product[k];
-      if (inverse[k] > 0) alone += search[k] * search[k] / inverse[k];
-    }
-    if (!(curvature > 1e-14 * alone)) return false;
-    const double length = rho / curvature;
-    double next = 0;
-    for (std::size_t k = 0; k < size; ++k) {
-      step[k] += length * search[k];
-      residual[k] -= length * product[k];
-      next += residual[k] * residual[k] * inverse[k];
-    }
-    for (std::size_t k = 0; k < size; ++k)
-      search[k] = inverse[k] * residual[k] + next / rho * search[k];
-    rho = next;
-    return rho > target;
-  };
-  // A region that is crowded ends early, and the next one goes on.
+  ConjugateGradients cg(coordinates, gradient, accuracy);
+  bool more = cg.more();
   int made = 0;
   while (made < most && more) {
     bool stay = true;
     run_region(normal.threads(), [&](const Team& team) {
       while (stay) {
-        normal.apply(team, search, product);
+        normal.apply(team, cg.search, cg.product);
         team.once([&] {
           watch.poll();
-          more = advance() && !watch.stopped();
+          more = cg.advance() && !watch.stopped();
           stay = ++made < most && more && !team.barrier.crowded();
         });
       }
     });
   }
-  return {std::move(step), !more, made};
+  return {std::move(cg.step), !more, made};
 }
 
 // Projected Newton-CG. Three epochs sweep once over W, twice over the support, then take a Newton

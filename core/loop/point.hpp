@@ -5,53 +5,17 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "engine/block.hpp"
-#include "engine/homotopy.hpp"
 #include "engine/model.hpp"
 #include "engine/newton.hpp"
+#include "loop/packed.hpp"
 #include "loop/weights.hpp"
 #include "problem/intercept.hpp"
 #include "problem/standardized.hpp"
 
 namespace shotgun {
 
-// Columns fetched for an engine, their weights, and what the engine knows of them.
-template <Columns C>
-struct Packed {
-  std::vector<Column> which;
-  std::vector<Handle<C>> handles;
-  std::vector<Coordinate> coordinates;
-  std::vector<double> x;
-  GramCache gram;
-  Homotopy<C> homotopy;
-};
-
-// v += sum_k steps_k a_k
-template <Columns K>
-void add_columns(const K& columns, std::span<const double> steps, std::span<double> v,
-                 int threads) {
-  Product<K> product(columns);
-  run_region(worthwhile_threads(threads, count_nonzeros(columns)),
-             [&](const Team& team) { product.multiply(team, steps.data()); });
-  for_rows(threads, columns.rows(), [&](std::int64_t i) {
-    v[static_cast<std::size_t>(i)] += product.z()[static_cast<std::size_t>(i)];
-  });
-}
-// The same for the columns `which` of A, wherever they are; returns how many entries that took.
-template <Columns C>
-double add_columns(Source<C>& A, std::span<const Column> which, std::span<const double> steps,
-                   std::span<double> v, int threads) {
-  if (!A.fits(which)) {
-    A.add_columns(which, steps, v.data());
-    return A.nonzeros() * static_cast<double>(which.size()) / static_cast<double>(A.cols());
-  }
-  std::vector<Handle<C>> handles;
-  A.borrow(which, handles);
-  const C columns(A.rows(), handles);
-  add_columns(columns, steps, v, threads);
-  return count_nonzeros(columns);
-}
-
+// Ax and the best intercept, the gradient and F of the weights; Newton models of F on packed
+// columns, and the steps that follow them.
 template <Columns C, Loss L>
 class Point {
  public:
@@ -213,7 +177,9 @@ class Point {
     describe(packed, columns, few_h_.data(), total_h);
     for (std::size_t k = 0; k < packed.which.size(); ++k) {
       const double usual = features_.norm2(packed.which[k]) * total_h / features_.total_weight();
-      if (!(packed.coordinates[k].beta >= 0.01 * usual)) return trust(0), newton_model(packed);
+      if (packed.coordinates[k].beta >= 0.01 * usual) continue;
+      trust(0);
+      return newton_model(packed);
     }
     few_g_.assign(at(few_), 0.0);
     const double level = sum(g_.data(), rows());

@@ -34,7 +34,7 @@ struct Candidate {
 };
 struct Choice {
   std::vector<Column> columns;  // ascending
-  bool rough;  // many more want to join, so that nothing is worth doing well with these alone
+  bool rough = false;  // many more want to join: nothing is worth doing well with these alone
 };
 
 // Those that want to move most, as many as W, of `size` columns, has already (at first a number

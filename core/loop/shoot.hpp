@@ -168,7 +168,8 @@ void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Opt
     unseen = step.seen ? 0 : unseen + 1;
     if (step.length == 0 || unseen == 3) break;
     if (!step.seen) continue;
-    if (step.decrease < aim.returns * (gained += step.decrease)) break;
+    gained += step.decrease;
+    if (step.decrease < aim.returns * gained) break;
     // What few foretell does not get better.
     returns = 0.1 * (few || last == infinity ? 1.0 : std::min(1.0, step.decrease / last));
     last = step.decrease;

@@ -86,28 +86,30 @@ class WorkingSet {
       if (!settled_) timed(row_.scan, [&] { scan(); });
       watch_.poll();
       if (watch_.stopped()) return reason();
-      timed(row_.certify,
-            [&] { settled_ ? certificate_.tighten() : certificate_.certify(voices_); });
+      timed(row_.certify, [&] { certify(); });
       if (report(callback)) return Status::stopped;
       if (settled_ || (converged() && !follow_.on_the_way(features_.spec().lam)))
         return Status::converged;
       if (stalled()) return Status::precision;
       if (effort_.epochs >= options_.max_epochs) return Status::max_epochs;
-      if (const double first = std::exchange(pathwise_, false) ? larger_lambda() : 0; first > 0) {
+      if (const double first = larger_lambda(); first > 0) {
         if (approach(first, callback) == Status::stopped) return Status::stopped;
         continue;
       }
+      Choice choice;
       timed(row_.screen, [&] { screen(); });
-      timed(row_.select, [&] { select(); });
-      timed(row_.pack, [&] { pack(); });
-      timed(row_.shoot, [&] { shoot(); });
+      timed(row_.select, [&] { choice = select(); });
+      timed(row_.pack, [&] { pack(choice); });
+      timed(row_.shoot, [&] { shoot(choice); });
     }
   }
 
   // The paper's pathwise scheme: where far more columns than there are samples want to move, most
   // for what others will explain, a rough fit at a larger lam comes first, so that the real one
-  // starts with the columns that matter. That lam, or 0 where there is no need for it.
+  // starts with the columns that matter. That lam, or 0 where there is no need for it; asked for
+  // once, before anything has moved.
   double larger_lambda() {
+    if (!std::exchange(pathwise_, false)) return 0;
     const auto violating = std::ranges::count_if(voices_, [&](const Voice& v) {
       return features_.penalty(v.j).violation(point_.x(v.j), v.c) > 0;
     });
@@ -339,6 +341,14 @@ class WorkingSet {
     return watch_.reason() == Watch::Reason::deadline ? Status::deadline : Status::interrupted;
   }
 
+  // The gap; after the last shot of a rough fit only what is left to do for it.
+  void certify() {
+    if (settled_)
+      certificate_.tighten();
+    else
+      certificate_.certify(voices_);
+  }
+
   // Drops the columns whose optimal weight is known and already there.
   void screen() {
     if (!options_.working_set || !std::isfinite(L::beta) || !certificate_.by_gap()) return;
@@ -347,7 +357,7 @@ class WorkingSet {
 
   // Everything at once where no working set is wanted, or where A is dense and tall and a scan
   // costs as much as an epoch.
-  void select() {
+  Choice select() {
     const bool all = !options_.working_set || (C::dense && point_.rows() >= features_.count());
     const double expectation = row_.round == 0 ? expectation_ : 1.0;
     auto candidates = all               ? outside_.everyone()
@@ -355,15 +365,17 @@ class WorkingSet {
                                         : outside_.known();
     Choice choice = choose_columns(std::move(candidates), static_cast<std::size_t>(W_.size()),
                                    point_.rows(), expectation < 1);
-    fresh_ = std::move(choice.columns);
-    rough_ = !all && choice.rough;
+    choice.rough = choice.rough && !all;
+    return choice;
   }
 
-  void pack() { W_.extend(active_.columns(), std::move(fresh_), progress_.idle() > 0); }
+  void pack(Choice& choice) {
+    W_.extend(active_.columns(), std::move(choice.columns), progress_.idle() > 0);
+  }
 
   // Until the packed problem is ten times better than the whole was, or good enough. F never rises:
   // a shot that rounding spoilt is taken back.
-  void shoot() {
+  void shoot(const Choice& choice) {
     if (!W_.elsewhere().empty()) shoot_elsewhere();
     W_.visit([&](auto& packed) {
       if (packed.which.empty()) return follow_.arrived(features_.spec().lam);
@@ -382,7 +394,7 @@ class WorkingSet {
       const double objective = point_.objective();
       const double work = effort_.work;
       settled_ = whole && returns_ > 0;
-      const bool followed = !follow(packed) && descend_packed(packed, target);
+      const bool followed = !follow(packed) && descend_packed(packed, target, choice.rough);
       follow_.arrived(features_.spec().lam);
       shot_work_ = effort_.work - work;
       point_.settle(packed, before, constant, objective + certificate_.rounding(), followed);
@@ -390,10 +402,9 @@ class WorkingSet {
   }
 
   template <Columns K>
-  bool descend_packed(Packed<K>& packed, double target) {
-    std::int64_t most =
-        std::min<std::int64_t>(rough_ ? (L::quadratic ? 3 : 2) : options_.max_epochs,
-                               options_.max_epochs - effort_.epochs);
+  bool descend_packed(Packed<K>& packed, double target, bool rough) {
+    std::int64_t most = std::min<std::int64_t>(rough ? (L::quadratic ? 3 : 2) : options_.max_epochs,
+                                               options_.max_epochs - effort_.epochs);
     if (may_follow(packed)) most = std::min(most, follow_.patience(W_.size()));
     const std::int64_t updates = effort_.updates + effort_.besides;
     if (point_.trusts_few()) point_.tell_slopes(scan_.exactly(packed.which));
@@ -498,8 +509,6 @@ class WorkingSet {
   Engine engine_;
   Effort effort_;
   std::vector<Voice> voices_;  // of the active columns, those with a say in the gap
-  std::vector<Column> fresh_;  // about to join the working set
-  bool rough_ = false;         // many more columns want to join
   double null_objective_ = 0, negligible_ = 0;
   double began_ = 0;          // when this fit did
   double looked_before_ = 0;  // of the path's other fits, less that on fewer samples

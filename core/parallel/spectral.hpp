@@ -106,7 +106,11 @@ class SpectralRadius {
       previous = last;
       last = next;
       squares += last * last;
-      if (squares > 1e200) last *= 1e-100, previous *= 1e-100, squares *= 1e-200;
+      if (squares > 1e200) {
+        last *= 1e-100;
+        previous *= 1e-100;
+        squares *= 1e-200;
+      }
     }
     error_ = off_.back() * std::abs(last) / std::sqrt(squares);
   }

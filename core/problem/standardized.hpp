@@ -113,7 +113,8 @@ class Features {
             const bool safe = in_range & ((mean == 0) | (about_mean >= 1e-4 * squares));
             if (centred) mean_[at(j)] = mean;
             norm2_[at(j)] = about_mean;
-            odd += is_odd[at(j - first)] = !safe & (squares != 0);
+            is_odd[at(j - first)] = !safe & (squares != 0);
+            odd += is_odd[at(j - first)];
           }
           std::fill(seen.begin() + first, seen.begin() + last, 1);
           if (odd == 0) return cosines;

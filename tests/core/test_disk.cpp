@@ -72,6 +72,16 @@ std::vector<double> survey(Source<SparseColumns<double>>& source, const Doubles&
   return all;
 }
 
+// Bytes that this process has asked of files so far.
+std::int64_t bytes_read() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  std::int64_t count = 0;
+  file >> name >> count;
+  REQUIRE(name == "rchar:");
+  return count;
+}
+
 void overwrite(const std::string& path, std::int64_t where, const void* bytes,
                std::streamsize count) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -167,6 +177,34 @@ TEST_CASE("a tile that has changed since it was written is found out, and named"
     std::filesystem::resize_file(stored.path(1, "values"), static_cast<std::uintmax_t>(size - 1));
     CHECK(names(stored.path(1, "values")));
   }
+}
+
+TEST_CASE("packs and scans of some columns read these alone, and what is borrowed once") {
+  const auto A = random_matrix<double>(4000, 100, 0.5, 28);
+  const Doubles v = random_vector(A.n, 29);
+  const Stored stored(A, {0, 40, 90});
+  const auto on_disk = stored.open();
+  const std::vector<Column> some{3, 50, 97};
+  std::int64_t wanted = 0;
+  for (Column j : some) wanted += 12 * (A.starts[at(j + 1)] - A.starts[at(j)]);
+  constexpr std::int64_t counting = 2048;  // bytes of /proc/self/io itself
+  auto reads = [](auto&& act) {
+    const auto before = bytes_read();
+    act();
+    return bytes_read() - before;
+  };
+  auto close_to = [](std::int64_t bytes, std::int64_t expected) {
+    return bytes >= expected && bytes <= expected + counting;
+  };
+  Watch watch(nullptr, infinity);
+  Doubles out(some.size());
+  std::vector<Handle<SparseColumns<float>>> packed;
+  std::vector<Handle<SparseColumns<double>>> borrowed;
+  CHECK(close_to(reads([&] { on_disk->scan(1, v.data(), some, out.data(), watch); }), wanted));
+  CHECK(close_to(reads([&] { on_disk->pack(1, some, packed); }), wanted));
+  on_disk->borrow(some, borrowed);
+  CHECK(close_to(reads([&] { on_disk->borrow(some, borrowed); }), 0));
+  CHECK(close_to(reads([&] { survey(*on_disk, v); }), 12 * A.starts.back()));
 }
 
 TEST_CASE("there may be more tiles than a process may open files") {

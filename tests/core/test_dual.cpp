@@ -173,3 +173,10 @@ TEST_CASE("a gradient that is no number, or infinite, proves nothing") {
       CHECK(gap(3.0) == 0);
     }
 }
+
+TEST_CASE("what a slope promises is seen where its square leaves the range of double") {
+  // v^2 / 2 beta
+  CHECK(column_gap({{}, 0.0, 0x1p-1000, 0x1p-1000}, 1.0) == 0x1p-1001);
+  CHECK(column_gap({{}, 0.0, 0x1p+600, 0x1p+600}, 1.0) == 0x1p+599);
+  CHECK(column_gap({{}, 0.0, 0.0, 0x1p-1070}, 1.0) == 0.0);
+}

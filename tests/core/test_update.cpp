@@ -25,6 +25,7 @@ TEST_CASE("an update ends at the minimiser of the quadratic plus the penalty") {
 
 TEST_CASE("an update has the values that its formula has") {
   CHECK(update({.lam = 1.0}, 0.0, -3.0, 2.0) == 1.0);               // (3 - 1) / 2
+  CHECK(update({.lam = 1.0}, 0.0, -3.0, 0.25) == 8.0);              // (3 - 1) / 0.25
   CHECK(update({.lam = 1.0}, 0.5, -3.0, 2.0) == 1.0);               // (1 + 3 - 1) / 2 - 0.5
   CHECK(update({.lam = 1.0, .l2 = 2.0}, 0.0, -3.0, 2.0) == 0.5);    // (3 - 1) / (2 + 2)
   CHECK(update({.lam = 1.0, .l2 = 2.0}, 0.5, 0.0, 0.0) == -0.5);    // only the penalty pulls
@@ -63,6 +64,7 @@ TEST_CASE("what a column and h sum to does not depend on how it is centred") {
   CHECK(Coordinate{}.beta == 0.0);
   CHECK(Coordinate{}.sum_h(3.0) == 0.0);
   CHECK(sizeof(Coordinate) == 64);
+  CHECK(alignof(Coordinate) == 64);  // one cache line each
 }
 
 TEST_CASE("a move is none until it is told") {
