@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,29 @@ def test_a_fit_has_the_bits_of_one_in_memory(tmp_path: Path, dtype: Any, loss: s
     on_disk = shotgun.solve(B, target, lam, n_threads=2, **how)
     np.testing.assert_array_equal(on_disk.x, in_memory.x)
     assert (on_disk.gap, on_disk.intercept) == (in_memory.gap, in_memory.intercept)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_tiles_of_screened_columns_are_never_read_again(tmp_path: Path, loss: str) -> None:
+    A, y = make_matrix(density=0.5)
+    scale = np.where(np.arange(D) < 50, 1.0, 0.01)
+    A, target = sp.csc_array(A * scale), y if loss == "squared" else y > 0
+    how: dict[str, Any] = {"loss": loss, "tol": 1e-8}
+    lam = 0.1 * shotgun.lambda_max(A, target, loss=loss)
+    B = write(tmp_path, A)
+    gone: list[int] = []
+
+    def callback(row: Any) -> None:
+        if row["active"] <= 50 and not gone:
+            gone.append(row["round"])
+            for tile in B.tiles:
+                if tile.first >= 50:
+                    os.truncate(tile.file("data"), 0)
+                    os.truncate(tile.file("indices"), 0)
+
+    fit = shotgun.solve(B, target, lam, callback=callback, **how)
+    assert gone[0] < fit.n_rounds
+    np.testing.assert_array_equal(fit.x, shotgun.solve(A, target, lam, **how).x)
 
 
 def test_a_path_has_the_bits_of_one_in_memory(tmp_path: Path) -> None:
@@ -98,7 +124,7 @@ def test_dense_and_empty_columns_are_written(tmp_path: Path, A: Any) -> None:
     np.testing.assert_array_equal(disk.write(A, tmp_path / "m").to_memory().toarray(), A)
 
 
-def test_nothing_appears_where_writing_fails(tmp_path: Path, monkeypatch: Any) -> None:
+def test_nothing_appears_where_writing_fails(tmp_path: Path) -> None:
     A, y = make_matrix()
     with pytest.raises(ValueError, match=r"y must have shape \(120,\)"):
         write(tmp_path, A, y[:5])
@@ -106,13 +132,74 @@ def test_nothing_appears_where_writing_fails(tmp_path: Path, monkeypatch: Any) -
     with pytest.raises(ValueError, match="NaN or infinity, first seen in column 7"):
         write(tmp_path, A)
 
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "save", full)
-    with pytest.raises(OSError, match="No space left"):
-        write(tmp_path, np.eye(3))
     assert not list(tmp_path.iterdir())
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from shotgun import disk
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+try:
+    disk.write(np.arange(1.0, 40_001).reshape(200, 200), sys.argv[1])
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # what counts lines writes at the end
+"""
+
+
+def test_a_full_disk_is_said_with_the_file_and_leaves_nothing(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "matrix"], capture_output=True, text=True
+    )
+    last = told.stderr.splitlines()[-1]
+    assert "data.npy" in last
+    assert "cannot be written, is the disk full?" in last
+    assert not list(tmp_path.iterdir())
+
+
+KILLED = """
+import os, signal, sys
+from shotgun import disk
+with disk.writing(sys.argv[1]) as writer:
+    (writer.folder / "something").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_and_what_others_have_stays(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path / "matrix"])
+    (left,) = tmp_path.iterdir()
+    assert left.name.endswith(".part")
+    (tmp_path / "matrix.my.part").mkdir()
+    (tmp_path / "matrix.7.part").write_text("a file")
+    with disk.writing(tmp_path / "matrix") as other:
+        other.folder.rename(busy := tmp_path / "matrix.12.part")  # as if of another process
+        write(tmp_path, np.eye(3))
+        busy.rename(other.folder)
+        shutil.rmtree(tmp_path / "matrix")
+        other.tile(0, np.ones(1), np.zeros(1, np.int32), np.array([0, 1]), 1)
+        other.finish((1, 1), np.float64, None, None)
+    names = sorted(file.name for file in tmp_path.iterdir())
+    assert names == ["matrix", "matrix.7.part", "matrix.my.part"]
+
+
+def test_everything_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    rename = os.rename
+
+    def noted(one: Any, other: Any) -> None:
+        if Path(other).name == "matrix":
+            every = [one, *Path(one).rglob("*")]
+            assert sorted(os.path.realpath(file) for file in every) == sorted(flushed)
+        rename(one, other)
+
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.append(os.readlink(f"/proc/self/fd/{fd}")))
+    monkeypatch.setattr(os, "rename", noted)
+    write(tmp_path, *make_matrix())
+    assert flushed[-1] == os.path.realpath(tmp_path)
 
 
 def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
@@ -122,9 +209,10 @@ def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:
     assert disk.open(tmp_path / "matrix").shape == (3, 3)
 
 
-def damage(file: Path, at: int, what: bytes) -> None:
+def flip(file: Path) -> None:
+    """One bit, near the end."""
     content = bytearray(file.read_bytes())
-    content[at : at + len(what)] = what
+    content[-3] ^= 1
     file.write_bytes(content)
 
 
@@ -133,13 +221,64 @@ def test_a_flipped_bit_is_found_and_its_file_named(tmp_path: Path, name: str) ->
     A, y = make_matrix()
     write(tmp_path, A)
     file = tmp_path / "matrix" / "tiles" / "00002" / f"{name}.npy"
-    last = file.read_bytes()[-3]
-    damage(file, file.stat().st_size - 3, bytes([last ^ 1]))
+    flip(file)
     with pytest.raises(ValueError, match=rf"00002.{name}\.npy is damaged"):
         shotgun.solve(disk.open(tmp_path / "matrix"), y, 1.0)
     if name != "indptr":
         with pytest.raises(ValueError, match=rf"{name}\.npy is damaged"):
             disk.open(tmp_path / "matrix").verify()
+
+
+@pytest.mark.parametrize("name", ["data", "indices"])
+def test_a_flipped_bit_is_found_by_all_that_python_reads(tmp_path: Path, name: str) -> None:
+    A, y = make_matrix()
+    write(tmp_path, A)
+    model = shotgun.Lasso(0.01).fit(A, y)
+    file = tmp_path / "matrix" / "tiles" / "00002" / f"{name}.npy"
+    flip(file)
+    B = disk.open(tmp_path / "matrix")
+    first = B.tiles[2].first
+    for use in (
+        lambda: model.predict(B),
+        B.to_memory,
+        lambda: B.columns([first]),
+        lambda: B @ np.eye(D)[first],
+    ):
+        with pytest.raises(ValueError, match=rf"00002.{name}\.npy is damaged"):
+            use()
+    B @ np.eye(D)[0]  # of which nothing is there
+
+
+def test_tiles_are_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    B = write(tmp_path, make_matrix()[0])
+    checked: list[Any] = []
+    monkeypatch.setattr(disk.Tile, "verify", lambda tile, _: checked.append(tile))
+    for _ in range(2):
+        B.to_memory()
+        B @ np.ones(D)
+    assert checked == list(B.tiles)
+
+
+@pytest.mark.parametrize("name", ["norms", "means", "names", "y"])
+def test_a_changed_vector_is_found(tmp_path: Path, name: str) -> None:
+    A, y = make_matrix()
+    disk.write(A, tmp_path / "m", y, feature_names=[f"x{j}" for j in range(D)])
+    if name == "names":
+        (tmp_path / "m" / "names.json").write_text(json.dumps([f"z{j}" for j in range(D)]))
+    else:
+        flip(tmp_path / "m" / f"{name}.npy")
+    with pytest.raises(ValueError, match=rf"{name}\.\w+ is damaged"):
+        disk.open(tmp_path / "m").verify()
+
+
+def test_a_few_bytes_cannot_claim_any_number_of_rows(tmp_path: Path) -> None:
+    write(tmp_path, np.eye(3))
+    file = tmp_path / "matrix" / "meta.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"shape": [2**31 - 1, 3]}))
+    for read in (disk.open, shotgun.io.read):
+        with pytest.raises(ValueError, match=r"matrix: becomes \d+ bytes .* max_bytes"):
+            read(tmp_path / "matrix")
+    assert disk.open(tmp_path / "matrix", max_bytes=2**40).shape == (2**31 - 1, 3)
 
 
 @pytest.mark.parametrize("name", ["data", "indices", "indptr", "y"])
@@ -273,11 +412,18 @@ def test_what_cannot_be_read_is_not_written(tmp_path: Path, A: Any) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_several_classes_are_fitted_from_it(tmp_path: Path) -> None:
-    A, y = make_matrix()
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.0])  # few weights; all of them
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_several_classes_have_the_bits_of_a_fit_in_memory(
+    tmp_path: Path, dtype: Any, l1_ratio: float
+) -> None:
+    A, y = make_matrix(dtype)
     B, labels = write(tmp_path, A), np.digitize(y, [-1, 1])
-    on_disk, in_memory = (shotgun.LogisticRegression().fit(X, labels) for X in (B, A))
-    np.testing.assert_allclose(on_disk.coef_, in_memory.coef_, atol=1e-6)
-    np.testing.assert_allclose(on_disk.predict_proba(B), in_memory.predict_proba(A), atol=1e-6)
+    on_disk, in_memory = (
+        shotgun.LogisticRegression(l1_ratio=l1_ratio).fit(X, labels) for X in (B, A)
+    )
+    np.testing.assert_array_equal(on_disk.coef_, in_memory.coef_)
+    np.testing.assert_array_equal(on_disk.intercept_, in_memory.intercept_)
+    np.testing.assert_allclose(on_disk.predict_proba(B), in_memory.predict_proba(A), rtol=1e-6)
     with pytest.raises(TypeError, match="whole columns"):
         B[:5, 0]

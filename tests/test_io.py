@@ -319,8 +319,9 @@ def test_archives_of_scipy_are_read_with_a_target_of_their_own(sparse, tmp_path,
     sp.save_npz(tmp_path / "a.npz", A.asformat(kind))
     np.save(tmp_path / "y.npy", y)
     np.savetxt(tmp_path / "y.txt", y)
+    np.savetxt(tmp_path / "y.txt.gz", y)
     assert read(tmp_path / "a.npz").y is None
-    for name in ("y.npy", "y.txt"):
+    for name in ("y.npy", "y.txt", "y.txt.gz"):
         data = read(tmp_path / "a.npz", tmp_path / name)
         assert_same(data.A, A)
         np.testing.assert_array_equal(data.y, y)
@@ -345,6 +346,18 @@ def test_a_dense_matrix_market_file_and_a_target_beside_it(tmp_path):
     data = read(tmp_path / "a.mtx", tmp_path / "y.mtx")
     np.testing.assert_array_equal(data.A, A)
     np.testing.assert_array_equal(data.y, np.ones(3))
+    (tmp_path / "z.mtx.gz").write_bytes(gzip.compress((tmp_path / "y.mtx").read_bytes()))
+    np.testing.assert_array_equal(read(tmp_path / "a.mtx", tmp_path / "z.mtx.gz").y, np.ones(3))
+
+
+@pytest.mark.parametrize("role", ["y", "feature_names"])
+def test_one_long_text_is_not_written_as_many_long_ones(role, tmp_path):
+    texts = ["x" * 100_000] + [""] * 99_999
+    A = sp.csc_array((len(texts), 1) if role == "y" else (1, len(texts)))
+    data = Data(A, **{role: np.array(texts, dtype=object) if role == "y" else texts})
+    with pytest.raises(ValueError, match=f"{role}: 100000 letters are too many for npz"):
+        write(tmp_path / "a.npz", data)
+    assert not any(tmp_path.iterdir())
 
 
 def test_broken_archives_and_matrices_are_refused_by_name(save, tmp_path):

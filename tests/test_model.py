@@ -249,6 +249,10 @@ ENGINE = [["rho", None], ["ideal_p", None], ["P", 1], ["engine", 2]]  # which is
         (lambda r: r["certificate"].update(parallelism_={"dict": ENGINE}), "must tell rho"),
         (lambda r: r["certificate"].update(status_=["converged"] * 3), "certificate is incomplete"),
         (lambda r: r["certificate"].pop("dual_gap_"), "certificate is incomplete"),
+        (lambda r: r.update(certificate={"certificate_": "gap"}), "certificate is incomplete"),
+        (lambda r: r["certificate"].update(certificate_=1), "certificate_ has the wrong type"),
+        (lambda r: r["certificate"].update(certificate_="oath"), "must be gap or gradient"),
+        (lambda r: r["certificate"].update(certificate_=["gap"] * 3), "certificate is incomplete"),
         (lambda r: r["data"].update(shape=[1]), "data must tell the shape"),
         (lambda r: r["data"].update(hash="x"), "data must have a hash"),
     ],
@@ -271,6 +275,25 @@ def test_what_is_not_known_is_ignored():
         record["certificate"]["stars_"] = 5
 
     assert encode(decode(hostile(newer), "file")) == CONTENT
+
+
+@pytest.mark.filterwarnings("ignore:With alpha=0")
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+@pytest.mark.parametrize("y", [Y, np.column_stack([Y, -Y])], ids=["one", "two"])
+def test_what_certifies_a_fit_is_kept(y, alpha):
+    model = shotgun.Lasso(alpha=alpha).fit(X, y)
+    expected = "gap" if alpha else "gradient"
+    assert model.certificate_ == (expected if y.ndim == 1 else [expected] * 2)
+    loaded = again(model)
+    assert loaded.certificate_ == model.certificate_
+    assert json.loads(loaded.to_json())["certificate"]["certificate"] == model.certificate_
+
+
+def test_a_file_of_before_there_was_a_certificate_is_read():
+    older = decode(hostile(lambda record: record["certificate"].pop("certificate_")), "file")
+    assert not hasattr(older, "certificate_")
+    assert older.status_ == "converged"
+    assert older.summary() == decode(CONTENT, "file").summary()
 
 
 def test_indices_must_ascend():

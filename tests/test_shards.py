@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import zstandard
 from scipy.sparse import csc_array
@@ -98,6 +104,53 @@ def test_another_file_of_that_name_is_read_afresh(tmp_path: Path) -> None:
     A, _ = make_file(tmp_path / "a.svm", 1, n=300)
     made = shards.convert([tmp_path / "a.svm"], tmp_path / "m", memory=20_000)
     np.testing.assert_array_equal(made.to_memory().toarray(), A)
+
+
+FULL = """
+import resource, sys
+from shotgun import shards
+room = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+shards.convert([sys.argv[2]], sys.argv[3], memory=1_000_000)
+"""
+
+
+@pytest.mark.parametrize("room", [2000, 200_000])  # for no run; for all, but not for y
+def test_a_full_disk_is_said_and_there_it_goes_on(tmp_path: Path, room: int) -> None:
+    A, _ = make_file(tmp_path / "a.svm", 0, n=40_000, d=2)
+    command = [sys.executable, "-c", FULL, str(room), tmp_path / "a.svm", tmp_path / "m"]
+    told = subprocess.run(command, capture_output=True, text=True).stderr.splitlines()[-1]
+    assert "cannot be written, is the disk full?" in told
+    assert "m.partial keeps what has been read" in told
+    assert ".npy" in told
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.svm", "m.partial"]
+    kept = {file.name for file in (tmp_path / "m.partial").iterdir()}
+    assert "part" not in kept
+    assert (len(kept) > 1) is (room == 200_000)
+    read: list[int] = []
+    made = shards.convert(
+        [tmp_path / "a.svm"], tmp_path / "m", memory=1_000_000, progress=lambda *_: read.append(1)
+    )
+    assert (not read) is (room == 200_000)
+    np.testing.assert_array_equal(made.to_memory().toarray(), A)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.svm", "m"]
+
+
+def test_many_threads_make_fewer_tiles_rather_than_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_file(tmp_path / "a.svm", 0)
+    asked: list[int] = []
+    bounds = shotgun.disk.tile_bounds
+
+    def noted(sizes: Any, entry: int, tile_bytes: int) -> Any:
+        asked.append(tile_bytes)
+        return bounds(sizes, entry, tile_bytes)
+
+    monkeypatch.setattr(shotgun.disk, "tile_bounds", noted)
+    for k, (memory, threads) in enumerate([(2 << 30, 8), (2 << 30, 1), (256 << 20, 8)]):
+        shards.convert([tmp_path / "a.svm"], tmp_path / f"m{k}", memory=memory, n_threads=threads)
+    assert asked == [64 << 20, 128 << 20, 32 << 20]
 
 
 def test_an_error_tells_the_line_of_the_file(tmp_path: Path) -> None:
@@ -230,3 +283,149 @@ def test_wrong_arguments_leave_nothing_behind(
     with pytest.raises(ValueError, match=message):
         shards.convert([tmp_path / "a.svm"], tmp_path / "m", **how)
     assert [file.name for file in tmp_path.iterdir()] == ["a.svm"]
+
+
+SMALL = 200_000  # memory for 520 rows of six columns at a time
+
+
+def make_table(n: int = 5000, **columns: Any) -> Any:
+    random = np.random.default_rng(3)
+    values: dict[str, Any] = {f"f{j}": random.standard_normal(n) for j in range(5)}
+    values["f1"] = random.integers(-3, 4, n)
+    return pa.table(values | columns | {"y": random.standard_normal(n)})
+
+
+def save_table(table: Any, file: Path) -> None:
+    if file.suffix == ".parquet":
+        pa.parquet.write_table(table, file, row_group_size=1300)
+    elif file.suffix == ".arrow":
+        pa.feather.write_feather(table, str(file), chunksize=700)
+    else:
+        pa.csv.write_csv(table, file, pa.csv.WriteOptions(delimiter=",\t"[file.suffix == ".tsv"]))
+
+
+def assert_as_read_whole(made: Any, file: Path, folder: Path) -> None:
+    data = io.read(file, "y")
+    whole = shotgun.disk.write(data.A, folder, data.y, feature_names=data.feature_names)
+    assert made.feature_names == whole.feature_names
+    for mine, theirs in (
+        (made.to_memory().toarray(), whole.to_memory().toarray()),
+        (np.asarray(made.y), np.asarray(whole.y)),
+    ):
+        assert mine.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow"])
+def test_a_table_larger_than_memory_gives_what_reading_it_whole_gives(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / f"a.{suffix}"
+    save_table(make_table(), file)
+    seen: list[int] = []
+    monkeypatch.setattr(io, "read", None)  # which takes the whole file
+    made = shards.convert(
+        [file], tmp_path / "m", target="y", memory=SMALL, progress=lambda done, _: seen.append(done)
+    )
+    monkeypatch.undo()
+    assert len(seen) == 10  # 5000 / 520
+    assert seen == sorted(seen)
+    assert seen[-1] == file.stat().st_size
+    assert_as_read_whole(made, file, tmp_path / "whole")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_little_of_a_large_table_is_in_memory_at_once(tmp_path: Path, suffix: str) -> None:
+    table, file, memory = make_table(300_000), tmp_path / f"a.{suffix}", 6 << 20
+    if suffix == "parquet":  # one row group
+        pa.parquet.write_table(table, file, use_dictionary=False, data_page_size=1 << 16)
+    else:
+        save_table(table, file)
+    before, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(counted)
+    try:
+        shards.convert([file], tmp_path / "m", target="y", memory=memory)
+    finally:
+        pa.set_memory_pool(before)
+    assert table.nbytes > 2 * memory
+    assert 0 < counted.max_memory() < memory
+
+
+def test_whole_numbers_may_have_fractions_in_a_later_block(tmp_path: Path) -> None:
+    save_table(make_table(), tmp_path / "a.csv")
+    head, *lines = (tmp_path / "a.csv").read_text().splitlines()
+    late = [f"{line},{k if k < 4500 else k + 0.25}" for k, line in enumerate(lines)]
+    (tmp_path / "a.csv").write_text("\n".join([f"{head},late", *late]))
+    made = shards.convert([tmp_path / "a.csv"], tmp_path / "m", target="y", memory=SMALL)
+    assert_as_read_whole(made, tmp_path / "a.csv", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_a_table_goes_on_at_the_row_where_it_was_interrupted(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"a.{suffix}"
+    save_table(make_table(), file)
+    seen: list[int] = []
+
+    def interrupt(done: int, _: int) -> None:
+        seen.append(done)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    how: dict[str, Any] = {"target": "y", "memory": SMALL}
+    with pytest.raises(KeyboardInterrupt):
+        shards.convert([file], tmp_path / "m", progress=interrupt, **how)
+    later: list[int] = []
+    made = shards.convert(
+        [file], tmp_path / "m", progress=lambda done, _: later.append(done), **how
+    )
+    assert len(later) == 8
+    assert_as_read_whole(made, file, tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("", r"a\.csv: row 4001, column 'f2': missing value"),
+        ("inf", r"a\.csv: row 4001, column 'f2': infinite"),
+        ("what", r"a\.csv: .*column #2: Row #4002: .*'what'"),  # of the text: with the header
+    ],
+)
+def test_a_bad_cell_of_a_late_part_is_named_with_its_row_in_the_file(
+    tmp_path: Path, cell: str, message: str
+) -> None:
+    save_table(make_table(), tmp_path / "a.csv")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    cells = lines[4001].split(",")
+    lines[4001] = ",".join([*cells[:2], cell, *cells[3:]])
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    for _ in range(2):  # the second time it goes on after the parts before
+        with pytest.raises(ValueError, match=message):
+            shards.convert([tmp_path / "a.csv"], tmp_path / "m", target="y", memory=SMALL)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_a_table_with_strings_is_read_whole(tmp_path: Path, suffix: str) -> None:
+    colours = ["red"] * 4000 + ["green", "blue"] * 500  # new ones in the last parts
+    save_table(make_table(colour=colours), tmp_path / f"a.{suffix}")
+    made = shards.convert([tmp_path / f"a.{suffix}"], tmp_path / "m", target="y", memory=SMALL)
+    assert made.feature_names[-3:] == ["colour=blue", "colour=green", "colour=red"]
+    assert_as_read_whole(made, tmp_path / f"a.{suffix}", tmp_path / "whole")
+
+
+def test_a_table_without_header_is_read_whole(tmp_path: Path) -> None:
+    save_table(make_table(), tmp_path / "named.csv")
+    rows = (tmp_path / "named.csv").read_text().splitlines()[1:]
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    with pytest.warns(UserWarning, match="no header"):
+        made = shards.convert([tmp_path / "a.csv"], tmp_path / "m", target=5, memory=SMALL)
+    assert made.shape == (5000, 5)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_parts_of_a_table_are_counted_together_against_max_bytes(
+    tmp_path: Path, suffix: str
+) -> None:
+    save_table(make_table(), tmp_path / f"a.{suffix}")
+    with pytest.raises(ValueError, match="max_bytes, which allows 100000"):
+        shards.convert(
+            [tmp_path / f"a.{suffix}"], tmp_path / "m", target="y", memory=SMALL, max_bytes=100_000
+        )

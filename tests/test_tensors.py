@@ -52,9 +52,12 @@ def test_big_endian_numbers_are_written_as_little_endian_ones():
     assert kept["x"].tolist() == [1.0, 2.0]
 
 
-def test_safetensors_reads_our_files(tmp_path):
+def test_safetensors_reads_our_files():
     safetensors = pytest.importorskip("safetensors.numpy")
-    for name, array in safetensors.load(CONTENT).items():
+    read = safetensors.load(CONTENT)
+    assert read.keys() == TENSORS.keys()
+    for name, array in read.items():
+        assert (array.dtype, array.shape) == (TENSORS[name].dtype, TENSORS[name].shape)
         assert array.tobytes() == TENSORS[name].tobytes()
 
 

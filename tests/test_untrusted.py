@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import bz2
+import csv
 import gzip
 import io
 import json
 import lzma
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ import scipy.sparse as sp
 import zstandard
 
 import shotgun
-from shotgun import compressed, disk, shards
+from shotgun import compressed, disk, shards, tensors
 from shotgun.cli import visible
 from shotgun.io import Data, read, write
+from shotgun.model import encode
 from shotgun.verbs.predict import line
 
 SOURCES = sorted(Path(shotgun.__file__).parent.rglob("*.py"))
@@ -173,12 +176,72 @@ def test_a_sparse_matrix_of_more_columns_than_its_file_is_worth_is_refused(
         read(tmp_path / "a.mtx")
 
 
+def test_what_is_compressed_is_allowed_as_much_as_its_file_is_worth(
+    tmp_path: Path, small: None
+) -> None:
+    text = market(f"coordinate real general\n2 {MANY} 1\n%{'x' * (MANY // 2)}\n1 1 1\n")
+    (tmp_path / "a.mtx").write_bytes(text)  # whose hundredfold is enough
+    assert read(tmp_path / "a.mtx").A.shape == (2, MANY)
+    (tmp_path / "a.mtx.gz").write_bytes(gzip.compress(text))
+    with pytest.raises(ValueError, match=r"a\.mtx\.gz: becomes .*max_bytes"):
+        read(tmp_path / "a.mtx.gz")
+
+
 def test_a_target_that_claims_what_it_does_not_hold_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, A=np.ones((2, 2)))
     (tmp_path / "y.npy").write_bytes(npy((2**40,)))
     with pytest.raises(ValueError, match=r"a\.npz"):
         read(path, target=tmp_path / "y.npy")
+
+
+def market(text: str) -> bytes:
+    return f"%%MatrixMarket matrix {text}".encode()
+
+
+SPARSE_VECTOR = market("coordinate real general\n2 1000000000000 1\n1 1 1\n")
+TARGETS = {
+    "y.mtx": SPARSE_VECTOR,
+    "y.mtx.gz": gzip.compress(SPARSE_VECTOR),
+    "y.txt.gz": gzip.compress(b"1\n" * MANY),
+    "y.txt.bz2": bz2.compress(b"1\n" * MANY),
+    "y.txt.xz": lzma.compress(b"1\n" * MANY),
+    "y.txt.zst": zstandard.compress(b"1\n" * MANY),
+}
+
+
+@pytest.mark.parametrize("role", ["target", "weights", "offset"])
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("matrix", ["a.npz", "a.mtx"])
+def test_a_vector_beside_a_matrix_may_become_no_more_than_the_matrix(
+    matrix: str, name: str, role: str, tmp_path: Path, small: None
+) -> None:
+    np.savez(tmp_path / "a.npz", A=np.ones((2, 2)))
+    (tmp_path / "a.mtx").write_bytes(market("array real general\n2 2\n1 2 3 4\n"))
+    (tmp_path / name).write_bytes(TARGETS[name])
+    with pytest.raises(ValueError, match=rf"{matrix}: .*{name}: .*max_bytes"):
+        read(tmp_path / matrix, **{role: tmp_path / name})
+
+
+@pytest.mark.parametrize("kind", ["<U0", "|V0", "|S0"])
+def test_an_array_whose_entries_take_no_room_is_refused(kind: str, tmp_path: Path) -> None:
+    arrays = {"A": npy((2, 2), bytes(32)), "feature_names": npy((2**40,), descr=kind)}
+    with pytest.raises(ValueError, match=r"a\.npz: must hold numbers or texts"):
+        read(archive(tmp_path / "a.npz", arrays))
+    (tmp_path / "y.npy").write_bytes(npy((2**40,), descr=kind))
+    np.savez(tmp_path / "b.npz", A=np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"b\.npz: .*y\.npy: must hold numbers or texts"):
+        read(tmp_path / "b.npz", target=tmp_path / "y.npy")
+
+
+@pytest.mark.parametrize("symmetry", ["symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("size", ["1000000000 1", "1 1000000000"])
+@pytest.mark.parametrize("kind", ["array", "coordinate"])
+def test_what_is_symmetric_is_square(kind: str, size: str, symmetry: str, tmp_path: Path) -> None:
+    count = " 1" if kind == "coordinate" else ""
+    (tmp_path / "a.mtx").write_bytes(market(f"{kind} real {symmetry}\n{size}{count}\n1 1 1\n"))
+    with pytest.raises(ValueError, match=rf"a\.mtx: {symmetry}, but \d+ x \d+"):
+        read(tmp_path / "a.mtx")
 
 
 @pytest.mark.parametrize(
@@ -279,11 +342,74 @@ def test_a_table_that_unpacks_to_far_more_is_refused(
     assert read(path, max_bytes=10**8).A.shape == (MANY, 2)
 
 
-def test_a_long_text_that_is_repeated_is_refused(tmp_path: Path, small: None) -> None:
-    words = pa.array(["x" * 10_000] * 1000)  # kept once in the file
-    pyarrow.parquet.write_table(pa.table({"a": words}), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match="max_bytes"):
-        read(tmp_path / "a.parquet")
+SAVE = {
+    "parquet": lambda table, path: pyarrow.parquet.write_table(table, path, compression="zstd"),
+    "arrow": lambda table, path: pyarrow.feather.write_feather(table, path, compression="zstd"),
+}
+
+
+@pytest.mark.parametrize("suffix", SAVE)
+@pytest.mark.parametrize("count", [1, 100])
+def test_long_texts_are_refused(count: int, suffix: str, tmp_path: Path, small: None) -> None:
+    words = pa.array([f"{k % count}{'x' * 10_000}" for k in range(1000)])
+    if count == 1 and suffix == "parquet":  # where it is kept once; see below
+        words = pa.array([[word] for word in words.to_pylist()])
+    SAVE[suffix](pa.table({"a": words}), tmp_path / f"a.{suffix}")
+    with pytest.raises(ValueError, match=rf"a\.{suffix}: (.*max_bytes|column 'a' holds list)"):
+        read(tmp_path / f"a.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", SAVE)
+def test_a_long_text_of_many_rows_is_in_memory_once(
+    suffix: str, tmp_path: Path, small: None
+) -> None:
+    words = pa.array(["x" * 10_000, "y"] * 1000).dictionary_encode()
+    if suffix == "parquet":  # in which strings are such dictionaries by themselves
+        words = words.cast(pa.string())
+    table = pa.table({"a": words, "b": words, "y": words})
+    SAVE[suffix](table, tmp_path / f"a.{suffix}")
+    data = read(tmp_path / f"a.{suffix}", "y")
+    assert data.A.shape == (2000, 4)
+    assert data.y is not None
+    assert data.y.dtype == object
+    assert len({id(text) for text in data.y}) == 2
+
+
+@pytest.mark.parametrize(
+    "column", [pa.nulls(MANY), pa.array([True] * MANY), pa.array(["a"] * MANY)]
+)
+@pytest.mark.parametrize("suffix", SAVE)
+def test_a_table_is_charged_for_the_numbers_that_it_becomes(
+    suffix: str, column: Any, tmp_path: Path, small: None
+) -> None:
+    if pa.types.is_string(column.type):
+        column = column.dictionary_encode()
+    SAVE[suffix](pa.table({"a": column}), tmp_path / f"a.{suffix}")
+    with pytest.raises(ValueError, match=rf"a\.{suffix}: becomes {8 * MANY} bytes"):
+        read(tmp_path / f"a.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", *SAVE])
+def test_a_long_name_is_not_repeated_for_ever(suffix: str, tmp_path: Path, small: None) -> None:
+    name, path = "n" * 1000, tmp_path / f"a.{suffix}"
+    words = [f"w{k}" for k in range(500)]
+    if suffix in SAVE:
+        SAVE[suffix](pa.table({name: words}), path)
+    else:
+        text = "\n".join([name, *words]).encode()
+        path.write_bytes(gzip.compress(text) if suffix == "csv.gz" else text)
+    with pytest.raises(ValueError, match=rf"a\.{suffix}: becomes 500000 bytes"):
+        read(path)
+    assert read(path, max_bytes=10**6).A.shape == (500, 500)
+
+
+@pytest.mark.parametrize("suffix", SAVE)
+def test_one_long_class_does_not_make_all_of_them_long(suffix: str, tmp_path: Path) -> None:
+    words = ["x" * 100_000] + [""] * 99_999  # 40 GB as an array of strings
+    SAVE[suffix](pa.table({"a": np.arange(100_000.0), "y": words}), tmp_path / f"a.{suffix}")
+    data = read(tmp_path / f"a.{suffix}", "y")
+    assert data.y is not None
+    assert data.y.tolist() == words
 
 
 def test_a_model_of_more_features_than_its_file_is_worth_is_refused(
@@ -299,13 +425,65 @@ def test_a_model_of_more_features_than_its_file_is_worth_is_refused(
     assert loaded.support_.tolist() == [d - 1]
 
 
+def forge(path: Path, model: Any, change: Callable[[Any, Any], None]) -> Path:
+    """A model's file, with a good checksum, after a change of its record and its tensors."""
+    record, kept = tensors.unpack(encode(model), "file")
+    change(record, kept)
+    path.write_bytes(tensors.pack(record, kept))
+    return path
+
+
+@pytest.mark.parametrize("shape", [[2**31 - 1, 1], [1, 2**31 - 1]])
+def test_sparse_weights_may_not_be_more_than_their_file_is_worth_either(
+    shape: list[int], tmp_path: Path
+) -> None:
+    def claim(record: Any, kept: Any) -> None:
+        record["coef"] = {"shape": shape, "sparse": True}
+        record["certificate"] = {}
+
+    model = shotgun.Lasso(alpha=0.1).fit(np.eye(3), np.arange(3.0))
+    path = forge(tmp_path / "a.shotgun", model, claim)
+    assert path.stat().st_size < 2000
+    with pytest.raises(shotgun.ModelError, match=r"a\.shotgun: becomes 17179869176 bytes"):
+        shotgun.load(path)
+
+
+def test_each_of_many_fits_has_an_intercept_of_its_own(tmp_path: Path) -> None:
+    def claim(record: Any, kept: Any) -> None:
+        record["coef"]["shape"] = [10**7, 3]
+        record["certificate"] = {}
+
+    model = shotgun.Lasso(alpha=0.1).fit(np.eye(3), np.arange(3.0))
+    path = forge(tmp_path / "a.shotgun", model, claim)
+    with pytest.raises(shotgun.ModelError, match="intercept must be a finite number for each"):
+        shotgun.load(path)
+
+
+@pytest.mark.parametrize("role", ["classes", "feature_names_in"])
+def test_one_long_name_does_not_make_all_of_them_long(
+    role: str, tmp_path: Path, small: None
+) -> None:
+    def claim(record: Any, kept: Any) -> None:
+        text = json.dumps(["x" * 1000] + [""] * 1000)  # 4 MB as an array of strings
+        kept["names"] = np.frombuffer(text.encode(), dtype=np.uint8)
+        record[role] = {"tensor": "names", "strings": "U"}
+
+    model = shotgun.LogisticRegression().fit(np.eye(3), [0, 1, 1])
+    path = forge(tmp_path / "a.shotgun", model, claim)
+    with pytest.raises(shotgun.ModelError, match=r"a\.shotgun: becomes 4004000 bytes.*max_bytes"):
+        shotgun.load(path)
+
+
 def test_a_matrix_that_claims_more_than_its_files_hold_is_refused(tmp_path: Path) -> None:
     disk.write(np.eye(3), tmp_path / "m", y=np.ones(3))
     meta = json.loads((tmp_path / "m/meta.json").read_text())
-    meta["shape"] = [2**31 - 1, 3]
-    meta["tiles"][0]["nnz"] = 2**31
+    meta["tiles"][0]["nnz"] = 9
     (tmp_path / "m/meta.json").write_text(json.dumps(meta))
-    with pytest.raises(ValueError, match="numbers of type"):
+    with pytest.raises(ValueError, match="not the starts of 9 entries"):
+        disk.open(tmp_path / "m")
+    meta["shape"] = [2**31 - 1, 3]
+    (tmp_path / "m/meta.json").write_text(json.dumps(meta))
+    with pytest.raises(ValueError, match=r"m: becomes \d+ bytes or more; max_bytes"):
         disk.open(tmp_path / "m")
 
 
@@ -444,7 +622,7 @@ def test_small_index_types_are_taken_by_value() -> None:
 
 # What leaves
 
-FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1"]
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\n=1", "＝1"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
@@ -460,7 +638,8 @@ def test_no_name_or_label_is_a_formula_in_a_spreadsheet(suffix: str, tmp_path: P
 
 
 def test_no_prediction_is_a_formula_in_a_spreadsheet() -> None:
-    assert [line(label) for label in FORMULAS] == [f"'{label}" for label in FORMULAS]
+    plain = [label for label in FORMULAS if label.isprintable()]
+    assert [line(label) for label in plain] == [f"'{label}" for label in plain]
     assert [line(label) for label in ("-1", "yes", -1, -0.5, [-1.0, 2.0])] == [
         "-1",
         "yes",
@@ -468,6 +647,19 @@ def test_no_prediction_is_a_formula_in_a_spreadsheet() -> None:
         "-0.5",
         "-1.0\t2.0",
     ]
+
+
+BETWEEN = ["a\n=1", "a\r\n=1", "a\t=1", "a,=1", "a;+1", 'a","=1', '"=1"', "a\x85=1", '"b', 'c",=1']
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_no_prediction_has_a_formula_in_a_cell_of_its_own(delimiter: str) -> None:
+    text = "\n".join(map(line, [*BETWEEN, "Paris, Saint-Denis", "x"]))
+    assert len(text.splitlines()) == len(BETWEEN) + 2
+    cells = [cell for row in csv.reader(text.splitlines(), delimiter=delimiter) for cell in row]
+    assert not [cell for cell in cells if cell.strip().startswith(("=", "+", "-", "@"))]
+    assert line("Paris, Saint-Denis") == "Paris, Saint-Denis"
+    assert line("a\n=1") == r"a\n=1"
 
 
 def test_a_name_does_not_steer_the_terminal() -> None:

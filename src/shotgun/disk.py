@@ -16,10 +16,14 @@ other, and of the columns that matter those alone.
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import glob
 import json
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +36,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 import shotgun._core as _core
+from shotgun.compressed import most_bytes, too_large
 from shotgun.problem import Elsewhere, check_count, check_vector, sound
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -44,9 +49,10 @@ _DTYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype(np.float32),
 }
 _MOST = np.iinfo(np.int32).max
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # why there is no room for more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tile:
     """Columns [first, last), in a folder of their own."""
 
@@ -66,6 +72,12 @@ class Tile:
     def array(self, name: str, dtype: npt.DTypeLike, size: int) -> Array:
         """One of its arrays, mapped; its header is held against what the tile says."""
         return _mapped(self.file(name), dtype, size)
+
+    def verify(self, dtype: np.dtype[Any]) -> None:
+        """Read its entries, and raise ValueError where they are not what was written."""
+        names = {"indices": np.dtype(np.int32)} | ({} if self.binary else {"data": dtype})
+        for name, kind in names.items():
+            _verify(self.file(name), self.array(name, kind, self.nnz), self.checksums[name])
 
     def starts(self) -> Array:
         """Where its columns begin."""
@@ -89,6 +101,18 @@ class Matrix(Elsewhere):
     nnz : int
     y : ndarray of shape (n,), or None
     feature_names : list of str, or None
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun, tempfile
+    >>> from pathlib import Path
+    >>> A, y = np.eye(3), np.array([3.0, -2.0, 0.5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     matrix = shotgun.disk.write(A, Path(folder) / "matrix", y)
+    ...     shotgun.solve(matrix, matrix.y, lam=1.0).x.tolist()
+    [2.0, -1.0, 0.0]
+    >>> matrix.shape, matrix.nnz
+    ((3, 3), 3)
     """
 
     path: Path
@@ -97,6 +121,8 @@ class Matrix(Elsewhere):
     tiles: tuple[Tile, ...] = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
+    vectors: dict[str, int] = field(default_factory=dict, repr=False)  # checksums: y, norms, means
+    _sound: set[Tile] = field(default_factory=set, repr=False)  # found to be what was written
 
     def __post_init__(self) -> None:
         self.starts  # noqa: B018 (what is wrong with them is said at once)
@@ -155,7 +181,7 @@ class Matrix(Elsewhere):
         return [slice(tile.first, tile.last) for tile in self.tiles]
 
     def __matmul__(self, x: Any) -> Array:
-        """A @ x, a tile at a time; only the columns that x uses are read."""
+        """A @ x, a tile at a time; of tiles without a column that x uses nothing is read."""
         x = x.toarray() if sp.issparse(x) else np.asarray(x)
         if x.ndim not in (1, 2) or len(x) != self.shape[1]:
             raise ValueError(f"x must have {self.shape[1]} rows, not shape {x.shape}")
@@ -171,15 +197,29 @@ class Matrix(Elsewhere):
     def verify(self) -> None:
         """Read everything, and raise ValueError where it is not what was written."""
         for tile in self.tiles:
-            names = {"indices": np.dtype(np.int32)} | ({} if tile.binary else {"data": self.dtype})
-            for name, dtype in names.items():
-                _verify(tile.file(name), tile.array(name, dtype, tile.nnz), tile.checksums[name])
+            tile.starts()
+            tile.verify(self.dtype)
+        for name, expected in self.vectors.items():
+            file, size = str(self.path / f"{name}.npy"), self.shape[0 if name == "y" else 1]
+            _verify(file, _mapped(file, np.float64, size), expected)
+        self.trust()
+
+    def trust(self) -> None:
+        """All tiles have just been read, by others too, and were what was written."""
+        self._sound.update(self.tiles)
+
+    def check(self, tile: Tile) -> None:
+        """Read a tile whole before any of it is used here, once; the core does so by itself."""
+        if tile not in self._sound:
+            tile.verify(self.dtype)
+            self._sound.add(tile)
 
 
 def tile_columns(matrix: Matrix, tile: Tile, which: Array) -> sp.csc_array | None:
     """Those of a tile's columns, in order."""
     if not which.size:
         return None
+    matrix.check(tile)
     which = np.sort(which) - tile.first
     starts = matrix.starts[tile.first : tile.last + 1] - matrix.starts[tile.first]
     sizes = starts[which + 1] - starts[which]
@@ -197,30 +237,71 @@ def tile_columns(matrix: Matrix, tile: Tile, which: Array) -> sp.csc_array | Non
     return sp.csc_array((data, indices, indptr), shape=(matrix.shape[0], len(which)))
 
 
-def open(path: Name) -> Matrix:
-    """The matrix in a folder that `write` or `shotgun convert` made."""
+def open(path: Name, max_bytes: int | None = None) -> Matrix:
+    """The matrix in a folder that `write` or `shotgun convert` made.
+
+    A vector of its rows or columns may take `max_bytes`: unless given, the more of 256 MB and 100
+    times what its tiles do. It is refused beyond that, as a few bytes can claim any shape.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = shotgun.disk.write(np.eye(3), Path(folder) / "matrix", y=[3.0, -2.0, 0.5])
+    ...     matrix = shotgun.disk.open(Path(folder) / "matrix")
+    >>> matrix.shape, matrix.y.tolist()
+    ((3, 3), [3.0, -2.0, 0.5])
+    """
     folder = Path(path)
     meta = _meta(folder / "meta.json")
     for k in range(len(meta["tiles"])):
         for inside in (folder / "tiles", folder / "tiles" / f"{k:05d}"):
             if inside.is_symlink():
                 raise ValueError(f"{inside}: a link leads out of the matrix")
-    n, d = meta["shape"]
     tiles = tuple(
         Tile(folder / "tiles" / f"{k:05d}", first, last, tile["nnz"], tile["checksums"])
         for k, tile in enumerate(meta["tiles"])
         for first, last in [tile["columns"]]
     )
-    y = names = None
-    if "y" in meta["checksums"]:
-        y = np.array(_mapped(str(folder / "y.npy"), np.float64, n))
-        _verify(str(folder / "y.npy"), y, meta["checksums"]["y"])
-    if (folder / "names.json").exists():
-        names = _loaded(folder / "names.json")
-        texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        if not texts or len(names) != d:
-            raise ValueError(f"{folder / 'names.json'}: not the names of {d} features")
-    return Matrix(folder, (n, d), _DTYPES[meta["dtype"]], tiles, y, names)
+    shape, sums = (meta["shape"][0], meta["shape"][1]), meta["checksums"]
+    _check_claim(folder, shape, tiles, "y" in sums, max_bytes)
+    y = None
+    if "y" in sums:
+        y = np.array(_mapped(str(folder / "y.npy"), np.float64, shape[0]))
+        _verify(str(folder / "y.npy"), y, sums["y"])
+    names = _names(folder / "names.json", shape[1], sums.pop("names", None))
+    return Matrix(folder, shape, _DTYPES[meta["dtype"]], tiles, y, names, sums)
+
+
+def _check_claim(
+    folder: Path, shape: tuple[int, int], tiles: tuple[Tile, ...], has_y: bool, given: int | None
+) -> None:
+    """Before anything is allocated for so many rows: could they be in files of this size?"""
+    files = [tile.file(name) for tile in tiles for name in tile.checksums]
+    files += [str(folder / "y.npy")] if has_y else []
+    most = most_bytes(sum(os.lstat(file).st_size for file in files), given)
+    if 8 * max(shape) > most:
+        raise ValueError(f"{folder}: {too_large(8 * max(shape), most)}")
+
+
+def _names(file: Path, d: int, expected: int | None) -> list[str] | None:
+    """Those of the features, if there are any."""
+    if expected is None and not file.exists():
+        return None
+    names = _loaded(file)
+    texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) != d:
+        raise ValueError(f"{file}: not the names of {d} features")
+    if expected is not None:
+        _verify(str(file), codes(names), expected)
+    found: list[str] = names
+    return found
+
+
+def codes(names: list[str]) -> Array:
+    """Names as numbers, for a checksum."""
+    return np.frombuffer(json.dumps(names).encode(), np.uint8).astype(np.int32)
 
 
 def _meta(file: Path) -> dict[str, Any]:
@@ -258,7 +339,7 @@ def _check_meta(meta: dict[str, Any]) -> None:
     n, d = (check_count("shape", size, most=_MOST) for size in meta["shape"])
     if meta["dtype"] not in _DTYPES:
         raise ValueError(f"dtype {meta['dtype']!r}")
-    _check_sums(meta["checksums"], set(), {"y", "norms", "means"})
+    _check_sums(meta["checksums"], set(), {"y", "norms", "means", "names"})
     before = 0
     for tile in meta["tiles"]:
         first, last = (check_count("columns", j, least=0, most=d) for j in tile["columns"])
@@ -327,6 +408,15 @@ def write(
     """Write a matrix (dense or sparse, in memory) to the folder `path`, which must not exist.
 
     It appears whole or not at all.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     matrix = shotgun.disk.write(np.eye(3), Path(folder) / "matrix")
+    ...     shotgun.lambda_max(matrix, [3.0, -2.0, 0.5])
+    3.0
     """
     A = sp.csc_array(sound(A))
     for size in A.shape:
@@ -344,7 +434,7 @@ def write(
             starts = A.indptr[first : last + 1].astype(np.int64) - A.indptr[first]
             writer.tile(first, A.data[span], A.indices[span].astype(np.int32), starts, A.shape[0])
         writer.finish(A.shape, A.dtype, y, feature_names)
-    return open(path)
+    return open(path, max_bytes=sys.maxsize)  # which has been here
 
 
 def tile_bounds(sizes: Array, entry_bytes: int, tile_bytes: int) -> list[tuple[int, int]]:
@@ -378,7 +468,7 @@ class Writer:
         if (data == 1).all():
             del arrays["data"]
         for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array)
+            save(folder / f"{name}.npy", array)
         column = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         values = data.astype(np.float64, copy=False)
         count = len(starts) - 1
@@ -403,20 +493,23 @@ class Writer:
         if y is not None:
             vectors["y"] = check_vector("y", y, shape[0])
         for name, vector in vectors.items():
-            np.save(self.folder / f"{name}.npy", vector)
+            save(self.folder / f"{name}.npy", vector)
+        sums = {name: checksum(vector) for name, vector in vectors.items()}
         if feature_names is not None:
             if len(feature_names) != shape[1]:
                 raise ValueError(f"{len(feature_names)} feature names for {shape[1]} features")
-            (self.folder / "names.json").write_text(json.dumps(list(map(str, feature_names))))
+            names = list(map(str, feature_names))
+            sums["names"] = checksum(codes(names))
+            save_text(self.folder / "names.json", json.dumps(names))
         meta = {
             "format": FORMAT,
             "version": VERSION,
             "shape": list(map(int, shape)),
             "dtype": np.dtype(dtype).name,
-            "checksums": {name: checksum(vector) for name, vector in vectors.items()},
+            "checksums": sums,
             "tiles": [self.tiles[first] for first in order],
         }
-        (self.folder / "meta.json").write_text(json.dumps(meta, indent=1))
+        save_text(self.folder / "meta.json", json.dumps(meta, indent=1))
 
 
 @contextmanager
@@ -425,10 +518,76 @@ def writing(path: Name) -> Iterator[Writer]:
     target = Path(path)
     if target.exists():
         raise FileExistsError(f"{target}: exists already")
+    for left in target.parent.glob(f"{glob.escape(target.name)}.*.part"):
+        _remove_if_left(left)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     part.mkdir(parents=True)
+    lock = _lock(part)
     try:
         yield Writer(part)
-        os.rename(part, target)
+        rename(part, target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_if_left(part: Path) -> None:
+    """A folder of a process that was killed; one that is at work holds its lock."""
+    ours = part.is_dir() and not part.is_symlink() and part.name.split(".")[-2].isdecimal()
+    lock = _lock(part) if ours else None
+    if lock is not None:
+        shutil.rmtree(part, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """A descriptor by which a process holds a folder as long as it lives; None: another does."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def save(file: Path, array: Array) -> None:
+    """np.save; what goes wrong has the file's name."""
+    with _naming(file):
+        np.save(file, array)
+
+
+def save_text(file: Path, text: str) -> None:
+    with _naming(file):
+        file.write_text(text, "utf-8")
+
+
+def rename(part: Path, target: Path) -> None:
+    """A folder under its final name, once all that is in it is on the disk: a machine that fails
+    leaves it whole, or not at all."""
+    for where, _, names in os.walk(part):
+        for name in (*names, "."):
+            _flush(Path(where, name))
+    os.rename(part, target)
+    _flush(target.parent)
+
+
+def _flush(file: Path) -> None:
+    with _naming(file):
+        descriptor = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Errors of writing a file; of one that does not fit numpy tells neither name nor reason."""
+    try:
+        yield
+    except OSError as error:
+        number, reason = error.errno or errno.ENOSPC, error.strerror or error
+        full = ", is the disk full?" if number in FULL else ""
+        raise OSError(number, f"cannot be written{full} ({reason})", str(file)) from error

@@ -68,6 +68,13 @@ class Data:
     zero_based : bool, or None
         Of svmlight: whether its first index is 0. Files that belong together should be read alike:
         one that happens to have no index 0 does not show it.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> data = shotgun.io.Data(np.eye(2), y=np.array([1.0, 2.0]), feature_names=["age", "height"])
+    >>> shotgun.solve(data.A, data.y, lam=0.5).x.tolist()
+    [0.5, 1.5]
     """
 
     A: Any
@@ -101,6 +108,7 @@ class Source:
     dtype: np.dtype[Any]
     n_threads: int
     max_bytes: int | None = None
+    before: int = 0  # rows of a table that have been read already
     notes: list[str] = field(default_factory=list)  # what the user should know
 
     @property
@@ -132,6 +140,11 @@ class Source:
     def seekable(self) -> contextlib.AbstractContextManager[IO[bytes]]:
         """The bytes, which can be read at any position."""
         return BytesIO(self.load()) if self.path == "-" else open(self.path, "rb")
+
+    def size(self, content: bytearray) -> int:
+        """Of the file itself, in which the content may be compressed; of a pipe what came."""
+        known = self.path != "-" and os.path.isfile(self.path)
+        return os.path.getsize(self.path) if known else len(content)
 
     def check_claim(self, claimed: int, size: int) -> None:
         """Before anything is allocated for them: may a file of that size become so many bytes?"""
@@ -214,6 +227,17 @@ def read(
     Data
         With A, y, feature_names, weights and offset. Columns of strings become one column of zeros
         and ones for each of their values, called `column=value`; A is sparse if there are many.
+
+    Examples
+    --------
+    >>> import shotgun, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "tiny.svm"
+    ...     _ = file.write_text("1 1:0.5 3:2\\n-1 2:1\\n")
+    ...     data = shotgun.io.read(file)
+    >>> data.A.toarray().tolist(), data.y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
     source = Source(
         path=os.fspath(path),
@@ -249,6 +273,16 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
     `weights` and `offset`; svmlight, whose indices begin with 1, keeps no names. In csv and tsv a
     name or text that a spreadsheet would compute (=, +, -, @ and no number) gets an apostrophe
     before it. "-" is the standard output.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun, tempfile
+    >>> from pathlib import Path
+    >>> data = shotgun.io.Data(np.array([[0.5, 2.0]]), y=np.array([3.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     shotgun.io.write(Path(folder) / "tiny.svm", data)
+    ...     (Path(folder) / "tiny.svm").read_text()
+    '3 1:0.5 2:2\\n'
     """
     target = os.fspath(path)
     name = format_of(target, format)
@@ -299,9 +333,12 @@ def check_float(dtype: Any) -> np.dtype[Any]:
     return checked
 
 
+_FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # the wide ones are computed, too
+
+
 def harmless(text: str) -> str:
     """As a cell that no spreadsheet computes: a formula behind an apostrophe."""
-    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) and not is_number(text) else text
+    return f"'{text}" if text.startswith(_FORMULA) and not is_number(text) else text
 
 
 def is_number(text: str) -> bool:
@@ -328,10 +365,10 @@ def _later(name: str, *kind: str) -> Callable[..., Any]:
 def _read_mtx(source: Source) -> Data:
     from shotgun.vectors import split_off
 
-    content = BytesIO(source.load())
+    content = source.load()
     with source.blamed():
-        A = market.read(content)
-        source.check_claim(8 * sum(A.shape), content.getbuffer().nbytes)
+        A = market.read(BytesIO(content))
+        source.check_claim(8 * sum(A.shape), source.size(content))
         A, vectors = split_off(source, sound(A), {})
         return Data(A, **vectors)
 
@@ -339,7 +376,7 @@ def _read_mtx(source: Source) -> Data:
 def _read_disk(source: Source) -> Data:
     from shotgun import disk
 
-    A = disk.open(source.path)
+    A = disk.open(source.path, source.max_bytes)
     return Data(A, A.y, A.feature_names)
 
 

@@ -22,7 +22,9 @@ def read(content: BytesIO) -> Any:
         raise ValueError(f"no data: {rows} samples of {columns} features")
     if field == "complex" or symmetry == "hermitian":
         raise ValueError("A must hold real numbers, not complex ones")
-    stored = entries if symmetry == "general" else entries // 2 - max(rows, columns)
+    if symmetry != "general" and rows != columns:
+        raise ValueError(f"{symmetry}, but {rows} x {columns}")
+    stored = entries if symmetry == "general" else entries // 2 - rows
     least = 2 if kind == "array" else 4  # bytes of an entry and what separates it from the next
     size = content.seek(0, os.SEEK_END)
     if stored * least > size + 1:

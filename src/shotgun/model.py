@@ -28,6 +28,7 @@ MODELS = {  # what a file may hold, and where it is
 _CERTIFICATE: dict[str, Any] = {  # of one fit or several, and their types
     "objective_": (float, np.floating),
     "dual_gap_": (float, np.floating),
+    "certificate_": str,
     "tolerance_": (float, np.floating),
     "status_": str,
     "n_iter_": (int, np.integer),
@@ -74,7 +75,7 @@ class Persistent:
 
 
 def load(path: Any, *, max_bytes: int | None = None) -> Any:
-    """Read a model that :meth:`save` has written; "-" is the standard input.
+    """Read a model that an estimator's method `save` has written; "-" is the standard input.
 
     Parameters
     ----------
@@ -88,6 +89,17 @@ def load(path: Any, *, max_bytes: int | None = None) -> Any:
     ModelError
         If the file is damaged, is none of ours, or was written by a newer version. It is a
         ValueError, and names the file. No file makes this run code.
+
+    Examples
+    --------
+    >>> import shotgun, tempfile
+    >>> from pathlib import Path
+    >>> model = shotgun.Lasso(alpha=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.shotgun")
+    ...     again = shotgun.load(Path(folder) / "model.shotgun")
+    >>> again, bool(again.coef_ == model.coef_)
+    (Lasso(alpha=0.1), True)
     """
     name = "<stdin>" if path == "-" else str(path)
     return decode(tensors.read(path), name, max_bytes)
@@ -270,7 +282,7 @@ def _place(model: Any, record: Record, kept: Tensors, most: int) -> None:
     size = math.prod(shape)
     if size > _MOST_WEIGHTS:
         raise ValueError(f"coef of shape {shape!r:.40} has too many weights")
-    if about.get("sparse") is not True and 8 * size > most:
+    if 8 * size > most:  # sparse ones too: whoever looks at them makes them dense
         raise too_large(8 * size, most)
     indices, values = _tensor(kept, "coef.indices", "i"), _tensor(kept, "coef.values", "f")
     if indices.ndim != 1 or indices.shape != values.shape or not np.isfinite(values).all():
@@ -282,9 +294,10 @@ def _place(model: Any, record: Record, kept: Tensors, most: int) -> None:
     d, fits = shape[-1], shape[0] if len(shape) == 2 else 1
     if is_classifier(model) and len(shape) != 2:
         raise ValueError("coef of a classifier must be a matrix")
-    if intercept.shape not in ((), (fits,)) or not np.isfinite(intercept).all():
+    of_one = fits == 1 and intercept.shape == ()
+    if not (of_one or intercept.shape == (fits,)) or not np.isfinite(intercept).all():
         raise ValueError(f"intercept must be a finite number for each of {fits} fits")
-    _place_labels(model, record, kept, d, fits)
+    _place_labels(model, record, kept, most, d, fits)
     if about.get("sparse") is True:
         from scipy.sparse import csr_matrix
 
@@ -297,22 +310,22 @@ def _place(model: Any, record: Record, kept: Tensors, most: int) -> None:
     model.support_ = np.unique(indices % d)
 
 
-def _place_labels(model: Any, record: Record, kept: Tensors, d: int, fits: int) -> None:
+def _place_labels(model: Any, record: Record, kept: Tensors, most: int, d: int, fits: int) -> None:
     from sklearn.base import is_classifier
 
     if is_classifier(model):
-        model.classes_ = _named(record, "classes", kept)
+        model.classes_ = _named(record, "classes", kept, most)
         k = len(model.classes_)
         if k < 2 or fits != (1 if k == 2 else k):
             raise ValueError(f"classes: there are {k}, for {fits} rows of weights")
     if "feature_names_in" in record:
-        model.feature_names_in_ = _named(record, "feature_names_in", kept)
+        model.feature_names_in_ = _named(record, "feature_names_in", kept, most)
         if len(model.feature_names_in_) != d:
             names = len(model.feature_names_in_)
             raise ValueError(f"feature_names_in: {names} names for {d} features")
 
 
-def _named(record: Record, name: str, kept: Tensors) -> Array:
+def _named(record: Record, name: str, kept: Tensors, most: int) -> Array:
     """Names of classes or features."""
     about = _field(record, name, dict)
     array = _tensor(kept, about.get("tensor"), "biuf")
@@ -323,7 +336,12 @@ def _named(record: Record, name: str, kept: Tensors) -> Array:
     labels = json.loads(array.tobytes()) if array.dtype == np.uint8 else None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise ValueError(f"{name} must be a list of strings")
-    return np.array(labels, dtype=object if about["strings"] == "O" else str)
+    if about["strings"] == "O":
+        return np.array(labels, dtype=object)
+    size = 4 * len(labels) * max(map(len, labels), default=0)  # each takes as much as the longest
+    if size > most:
+        raise too_large(size, most)
+    return np.array(labels, dtype=str)
 
 
 def _certify(model: Any, given: Record, kept: Tensors) -> None:
@@ -333,7 +351,9 @@ def _certify(model: Any, given: Record, kept: Tensors) -> None:
     sizes = {count for name, count in counts.items() if name != "n_iter_"}
     rows = model.coef_.shape[0] if model.coef_.ndim == 2 else 1
     fits = 1 if joint(model, rows) else rows
-    if not sizes <= {fits} or len(found.keys() - {"n_iter_"}) not in (0, len(_CERTIFICATE) - 1):
+    told = found.keys() - {"n_iter_"}
+    needed = _CERTIFICATE.keys() - {"n_iter_", "certificate_"}  # which older files do not tell
+    if not sizes <= {fits} or (told and not needed <= told):
         raise ValueError("the certificate is incomplete")
     for name, value in found.items():
         setattr(model, name, value)
@@ -344,6 +364,8 @@ def _check_certificate(name: str, value: Any) -> int:
     each = list(value) if isinstance(value, (list, np.ndarray)) else [value]
     if not each or not all(isinstance(v, _CERTIFICATE[name]) for v in each):
         raise ValueError(f"{name} has the wrong type")
+    if name == "certificate_" and not set(each) <= {"gap", "gradient"}:
+        raise ValueError(f"{name} must be gap or gradient")
     if name == "parallelism_" and not all(
         key in v and isinstance(v[key], kinds) for v in each for key, kinds in _PARALLELISM.items()
     ):

@@ -10,7 +10,8 @@ from typing import IO, Any
 import numpy as np
 from scipy.sparse import csc_array, load_npz
 
-from shotgun.io import Data, Source
+from shotgun.compressed import most_bytes
+from shotgun.io import Array, Data, Source
 from shotgun.problem import is_sparse, sound
 from shotgun.vectors import split_off
 
@@ -69,6 +70,8 @@ def _npy_sizes(file: IO[bytes]) -> tuple[int, int]:
     shape, _, dtype = of_version[version[0] - 1](file)
     if dtype.hasobject:
         raise ValueError("pickles are not read: they may run any code")
+    if not dtype.itemsize:
+        raise ValueError(f"must hold numbers or texts, not {dtype}, of which any takes no room")
     return file.tell(), math.prod(shape) * dtype.itemsize
 
 
@@ -83,6 +86,17 @@ def write(file: IO[bytes], data: Data) -> None:
     for name in _VECTORS:
         value = getattr(data, name)
         if value is not None:
-            array = np.asarray(value)
-            arrays[name] = array.astype(str) if array.dtype.kind == "O" else array
+            arrays[name] = _plain(name, value)
     np.savez_compressed(file, **arrays)
+
+
+def _plain(name: str, values: Any) -> Array:
+    """As an array of no objects, in which every text takes as much as the longest one."""
+    array = np.asarray(values, dtype=object if isinstance(values, list) else None)
+    if array.dtype.kind != "O":
+        return array
+    lengths = [len(str(value)) for value in array]
+    size = 4 * len(lengths) * max(lengths, default=0)
+    if size > most_bytes(sum(lengths), None):
+        raise ValueError(f"{name}: {max(lengths)} letters are too many for npz: write parquet")
+    return array.astype(str)

@@ -11,9 +11,11 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from shotgun.compressed import open_packed
 from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
+_TILE = 64 << 20  # bytes: fewer threads make tiles of so many rather than more of them smaller ones
 _MOST = np.iinfo(np.int32).max
 # NumPy parses headers by `ast`, which CPython 3.11 cannot do in two threads at once.
 _OPENING = threading.Lock()
@@ -39,7 +42,7 @@ class Block:
     y: Any
     names: list[str] | None
     end: int | None
-    lines: int = 0  # of the file, up to its end
+    lines: int = 0  # of the file, up to its end; of a table: rows
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,13 @@ def convert(
     ----------
     sources : list of paths
         Of any format that :func:`shotgun.io.read` reads, of one number of features. svmlight files
-        may be of any size; of the other formats each file has to fit into memory.
+        may be of any size; so may CSV and TSV (with a header, not compressed), Parquet and Arrow
+        files (each record batch has to fit into memory) that hold numbers only. A CSV column is
+        one of numbers if the beginning of the file says so: a text later on is an error. Of the
+        other files each has to fit into memory.
     path : path
         The folder to be made. Beside it, `path`.partial keeps what has been read: after an
-        interruption the same call goes on from there.
+        interruption, or where the disk was full, the same call goes on from there.
     target, format, dtype, zero_based, max_bytes, n_threads
         As of :func:`shotgun.io.read`.
     memory : int
@@ -100,6 +106,18 @@ def convert(
     Returns
     -------
     shotgun.disk.Matrix
+
+    Examples
+    --------
+    >>> import shotgun, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = [Path(folder) / f"part-{k}.svm" for k in range(2)]
+    ...     for file in files:
+    ...         _ = file.write_text("1 1:0.5 3:2\\n-1 2:1\\n")
+    ...     matrix = shotgun.shards.convert(files, Path(folder) / "matrix")
+    >>> matrix.shape, matrix.y.tolist()
+    ((4, 3), [1.0, -1.0, 1.0, -1.0])
     """
     if Path(path).exists():
         raise FileExistsError(f"{path}: exists already")
@@ -112,17 +130,30 @@ def convert(
     folder = Path(path).with_name(f"{Path(path).name}.partial")
     job = _Job(folder, files, name, memory)
     how = {"target": target, "format": name, "dtype": io.check_float(dtype).name}
-    statement = job.begin(how | {"zero_based": zero_based})
-    for k, source in enumerate(job.sources):
-        for block in job.blocks(k, source, how | {"max_bytes": max_bytes, "n_threads": threads}):
-            job.lay_aside(k, block)
-            if progress is not None:
-                progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
-    if job.state(how | {"zero_based": zero_based}) != statement:
-        raise ValueError("sources: a file changed while it was read")
-    made = job.merge(path, np.dtype(dtype), zero_based, threads)
+    stated, reading = {"zero_based": zero_based}, {"max_bytes": max_bytes, "n_threads": threads}
+    statement = job.begin(how | stated)
+    with _telling_what_remains(folder):
+        for k, source in enumerate(job.sources):
+            for block in job.blocks(k, source, how | reading):
+                job.lay_aside(k, block)
+                if progress is not None:
+                    progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
+        if job.state(how | stated) != statement:
+            raise ValueError("sources: a file changed while it was read")
+        made = job.merge(path, np.dtype(dtype), zero_based, threads)
     shutil.rmtree(job.folder)
     return made
+
+
+@contextmanager
+def _telling_what_remains(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in disk.FULL:
+            raise
+        what = f"{error.strerror}; {folder} keeps what has been read: the same call goes on there"
+        raise OSError(error.errno, what, error.filename) from error
 
 
 def _format(files: list[str], format: str | None) -> str:
@@ -159,7 +190,7 @@ class _Job:
         if not note.exists() or note.read_text() != statement:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            note.write_text(statement)
+            disk.save_text(note, statement)
         return statement
 
     def bytes_before(self, k: int) -> int:
@@ -177,8 +208,13 @@ class _Job:
             self.names, end, lines = info["names"], info["end"], info["lines"]
             if end is None:
                 return
+        window = max(1, self.memory // 8)
         if self.format == "svmlight":
-            yield from svmlight_blocks(source, end, lines, max(1, self.memory // 8), how)
+            yield from svmlight_blocks(source, end, lines, window, how)
+        elif (parts := table_parts(source, lines, window, how)) is not None:
+            for data, until in parts:
+                lines += data.A.shape[0]
+                yield Block(data.A, data.y, data.feature_names, until, lines)
         else:
             data = io.read(source, light=False, **how)
             yield Block(data.A, data.y, data.feature_names, None)
@@ -198,17 +234,20 @@ class _Job:
         self.names = block.names
         i = sum(run.folder.name.startswith(f"{k:05d}-") for run in self.runs)
         folder, part = self._place(k, i), self.folder / "part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
         starts = np.asarray(A.indptr, np.int64)
         arrays = {"data": A.data, "indices": A.indices.astype(np.int32), "indptr": starts}
         if block.y is not None:
             arrays["y"] = check_vector(f"{self.sources[k]}: y", block.y, A.shape[0])
-        for name, array in arrays.items():
-            np.save(part / f"{name}.npy", array)
-        info = {"n": A.shape[0], "names": block.names}
-        (part / "info.json").write_text(json.dumps(info | {"end": block.end, "lines": block.lines}))
-        part.rename(folder)
+        info = {"n": A.shape[0], "names": block.names, "end": block.end, "lines": block.lines}
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        try:
+            for name, array in arrays.items():
+                disk.save(part / f"{name}.npy", array)
+            disk.save_text(part / "info.json", json.dumps(info))
+            disk.rename(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
         self.runs.append(Run.of(folder))
 
     def _check_like_others(self, k: int, d: int, block: Block) -> None:
@@ -234,6 +273,7 @@ class _Job:
             raise ValueError(f"{', '.join(self.sources)}: no samples, or no features")
         if n > _MOST:
             raise ValueError(f"{n} samples: a matrix on disk has at most {_MOST}")
+        threads = max(1, min(threads, self.memory // (8 * _TILE)))
         tile_bytes = min(disk.TILE, self.memory // (8 * threads))
         with disk.writing(path) as writer, ThreadPoolExecutor(threads) as pool:
             bounds = disk.tile_bounds(sizes[skip:], dtype.itemsize + 4, tile_bytes)
@@ -245,7 +285,7 @@ class _Job:
 
             list(pool.map(tile, bounds))
             writer.finish((n, d - skip), dtype, self._targets(), self.names)
-        return disk.open(path)
+        return disk.open(path, max_bytes=sys.maxsize)  # all of which has been here
 
     def _first_index(self, sizes: Any, zero_based: bool | None) -> int:
         """svmlight is read as if its indices began with 0; whether they do is seen only now."""
@@ -307,6 +347,29 @@ def svmlight_blocks(
             shape = (len(found["y"]), len(found["starts"]) - 1)
             A = Columns(found["values"], found["rows"], found["starts"], shape).tocsc()
             yield Block(A, found["y"], None, None if last else end, lines)
+
+
+def table_parts(
+    path: str, rows: int, window: int, how: dict[str, Any]
+) -> Iterator[tuple[io.Data, int | None]] | None:
+    """Rows of a table after the first ones, and where they end; None: it has to be read whole."""
+    if how["format"] not in ("csv", "tsv", "parquet", "arrow"):
+        return None
+    from shotgun import tables
+
+    source = io.Source(
+        path,
+        target=how["target"],
+        weights=None,
+        offset=None,
+        impute=None,
+        n_features=None,
+        zero_based=None,
+        dtype=np.dtype(how["dtype"]),
+        n_threads=how["n_threads"],
+        max_bytes=how["max_bytes"],
+    )
+    return tables.read_parts(source, how["format"], window, rows)
 
 
 def pass_over(file: Any, count: int) -> None:

@@ -44,7 +44,21 @@ _UNSIGNED = "0" * 32  # stands for the checksum while that is computed
 
 
 class ModelError(ValueError):
-    """A file that is not what it should be: its name, and what is wrong."""
+    """A file that is not what it should be: its name, and what is wrong.
+
+    Examples
+    --------
+    >>> import shotgun, tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "model.shotgun"
+    ...     _ = file.write_bytes(b"not a model")
+    ...     try:
+    ...         shotgun.load(file)
+    ...     except shotgun.ModelError as error:
+    ...         str(file) in str(error)
+    True
+    """
 
 
 def pack(record: Record, tensors: Tensors) -> bytes:

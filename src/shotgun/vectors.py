@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shotgun import market
+from shotgun.compressed import OPENERS
 from shotgun.io import Name, Source
 from shotgun.problem import is_sparse
 
@@ -27,14 +30,17 @@ def split_off(source: Source, A: Any, arrays: dict[str, Any]) -> tuple[Any, dict
             raise ValueError(f"no column {j}: there are {A.shape[1]}")
     columns = A.tocsc() if is_sparse(A) and (taken or A.format not in ("csc", "csr")) else A
     vectors = {
-        name: _vector(arrays.get(name), arrays, columns, where) for name, where in wanted.items()
+        name: _vector(source, arrays.get(name), arrays, columns, where)
+        for name, where in wanted.items()
     }
     if taken:
         columns = columns[:, np.setdiff1d(np.arange(A.shape[1]), np.arange(A.shape[1])[taken])]
     return columns if is_sparse(A) else np.asfortranarray(columns), vectors
 
 
-def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | None) -> Any:
+def _vector(
+    source: Source, default: Any, arrays: dict[str, Any], A: Any, where: Name | int | None
+) -> Any:
     if where is None:
         return default
     if isinstance(where, int):
@@ -45,14 +51,22 @@ def _vector(default: Any, arrays: dict[str, Any], A: Any, where: Name | int | No
     if not os.path.isfile(where):
         there = f" (there are {', '.join(arrays)})" if arrays else ""
         raise ValueError(f"{os.fspath(where)!r} is neither an array in it{there} nor a file")
-    return _read_vector(os.fspath(where))
+    return _read_vector(replace(source, path=os.fspath(where)))
 
 
-def _read_vector(path: str) -> Any:
-    """One number a line, an array of numpy, or a Matrix Market vector."""
-    if path.endswith(".npy"):  # mapped: one that claims more than there is, is refused
-        return np.array(np.load(path, mmap_mode="r", allow_pickle=False)).ravel()
-    if path.endswith(".mtx"):
-        values = market.read(BytesIO(Path(path).read_bytes()))
+def _read_vector(source: Source) -> Any:
+    """An array of numpy; or one number a line or a Matrix Market vector, perhaps compressed."""
+    path = Path(source.path)
+    with source.blamed():
+        if path.suffix == ".npy":  # mapped: one that claims more than there is, is refused
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+            if not values.dtype.itemsize:  # of which any number takes no room in the file
+                raise ValueError(f"must hold numbers or texts, not {values.dtype}")
+            return np.array(values).ravel()
+        content = source.load()
+        text = path.with_suffix("") if path.suffix.lower() in OPENERS else path
+        if text.suffix != ".mtx":
+            return np.loadtxt(BytesIO(content), ndmin=1, dtype=np.float64)
+        values = market.read(BytesIO(content))
+        source.check_claim(8 * math.prod(values.shape), source.size(content))
         return (values.toarray() if is_sparse(values) else values).ravel()
-    return np.loadtxt(path, ndmin=1, dtype=np.float64)

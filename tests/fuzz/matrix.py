@@ -74,8 +74,10 @@ def signed(files: Files) -> bytes:
         sums = {"": meta["checksums"]}
         sums |= {f"tiles/{k:05d}/": tile["checksums"] for k, tile in enumerate(meta["tiles"])}
         for folder, there in sums.items():
-            for name in there:
+            for name in there.keys() - {"names"}:
                 there[name] = checksum(files[f"{folder}{name}.npy"])
+        if "names" in sums[""]:
+            sums[""]["names"] = disk.checksum(disk.codes(json.loads(files["names.json"])))
         files = files | {"meta.json": json.dumps(meta)}
     except (ValueError, KeyError, TypeError, AttributeError):
         pass

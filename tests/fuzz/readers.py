@@ -1,4 +1,5 @@
-"""Any bytes as npz, Matrix Market, CSV or TSV: refused by an error that names the file, or sound.
+"""Any bytes as npz, Matrix Market, CSV or TSV, or as the target of a matrix: refused by an error
+that names the file, or sound.
 
     python tests/fuzz/readers.py -max_total_time=600 FOLDER tests/fuzz/corpus/readers
 
@@ -23,17 +24,20 @@ import atheris
 import numpy as np
 from model import tried
 
-from shotgun import compressed, problem, tables
+from shotgun import compressed, market, npz, problem, tables, vectors
 from shotgun import io as formats
 from shotgun.problem import is_sparse, sound
 
-SUFFIXES = ["npz", "mtx", "csv", "tsv"]
+SUFFIXES = ["npz", "mtx", "csv", "tsv", "y.npy", "y.mtx", "y.txt"]
 MANY = 1 << 20  # bytes that a file may become
 WORDS = ["", "-1", "0", "1.5", "1e400", "nan", "inf", "99999999999999999999", "x", '"', "\0", "%"]
 SHAPES = [(), (0,), (-1,), (3,), (2**40,), (2**62, 4), (True,), (1, 2, 3)]
-TYPES = ["<f8", ">f8", "<i4", "<u8", "|O", "|V8", "<U1", "|b1", "<c16", "<M8[s]"]
+TYPES = ["<f8", ">f8", "<i4", "<u8", "|O", "|V8", "<U0", "<U1", "|b1", "<c16", "<M8[s]"]
 NUMBERS = [-1, 0, 1, 2, 7, 2**31 - 1, 2**31, -(2**63), 2**63 - 1]
 FOLDER = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+
+MATRIX = FOLDER / "beside.npz"
+np.savez(MATRIX, A=np.ones((3, 2)))
 
 
 def look(content: bytes) -> None:
@@ -42,10 +46,13 @@ def look(content: bytes) -> None:
         return
     path = FOLDER / f"a.{SUFFIXES[content[0] % len(SUFFIXES)]}"
     path.write_bytes(content[1:])
+    target = None
+    if ".y." in path.name:
+        path, target = MATRIX, path
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            data = formats.read(path, max_bytes=MANY, n_threads=1)
+            data = formats.read(path, target, max_bytes=MANY, n_threads=1)
     except ValueError as error:
         if str(error).startswith(str(path)):
             return
@@ -63,6 +70,9 @@ def look(content: bytes) -> None:
 
 def neighbours(content: bytes) -> Iterator[bytes]:
     """The files that differ from this one in one value."""
+    if SUFFIXES[content[0]] == "y.npy":
+        yield from (content[:1] + other for other in other_arrays(content[1:]))
+        return
     if SUFFIXES[content[0]] == "npz":
         arrays = unpacked(content[1:])
         for name, array in arrays.items():
@@ -129,7 +139,7 @@ def mutate(content: bytes, most: int, seed: int) -> bytes:
 
 
 if __name__ == "__main__":
-    for module in (formats, compressed, problem, tables):
+    for module in (formats, compressed, market, npz, problem, tables, vectors):
         for function in filter(isfunction, list(vars(module).values())):
             if function.__module__ == module.__name__:
                 atheris.instrument_func(function)

@@ -12,8 +12,9 @@ from shotgun.bars import CountBar
 from shotgun.checkpoint import Interrupts, identity
 from shotgun.folds import Folds, Interrupted, resumable
 from shotgun.io import Data
+from shotgun.kinds import Loss
 from shotgun.model import decode, encode
-from shotgun.options import Given, Loss
+from shotgun.options import Given
 from shotgun.tensors import Record
 from shotgun.verbs.problems import grid, largest_lam, one_against_rest, options
 from shotgun.verbs.reading import note_source, samples

@@ -9,8 +9,9 @@ import numpy as np
 import shotgun
 from shotgun.bars import GapBar
 from shotgun.cli import say
-from shotgun.fitted import KINDS, Fitted
+from shotgun.fitted import Fitted
 from shotgun.io import Data
+from shotgun.kinds import KINDS
 from shotgun.options import Given
 from shotgun.problem import Columns
 from shotgun.verbs.problems import chosen_lam, one_against_rest, options
@@ -54,7 +55,8 @@ def fit_one(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Fig
 def fit_classes(given: Given, data: Data, lam: float, bar: GapBar) -> tuple[Any, Figures]:
     """More than two classes, by scikit-learn's kind of estimator; drawn of a second fit."""
     A = data.A.tocsc() if isinstance(data.A, Columns) else data.A
-    model = getattr(shotgun, KINDS[given.loss])(C=1 / lam, max_iter=None, **options(given))
+    estimator = getattr(shotgun, KINDS[given.loss].estimator)
+    model = estimator(C=1 / lam, max_iter=None, **options(given))
     model.set_params(callback=bar).fit(A, data.y, data.weights, offset=data.offset)
     model.set_params(callback=None)
     return model, {"Convergence": lambda: second_fit(model, A, data)}

@@ -101,7 +101,8 @@ def tell_path(fits: Path, given: Given) -> None:
 
 
 def path_columns(fits: Path) -> dict[str, list[Any]]:
-    """What there is to tell of each fit."""
+    """What there is to tell of each fit; of the certificate only where the gap is no bound."""
+    estimated = "gradient" in fits.certificates
     return {
         "lam": fits.lams.tolist(),
         "nonzero": np.diff(fits.X.indptr).tolist(),
@@ -109,4 +110,5 @@ def path_columns(fits: Path) -> dict[str, list[Any]]:
         "gap": fits.gaps.tolist(),
         "epochs": fits.n_epochs.tolist(),
         "status": fits.statuses,
+        **({"certificate": fits.certificates} if estimated else {}),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -47,10 +48,16 @@ def like_trained(model: Any, given: Given) -> Record:
 
 
 def line(answer: Any) -> str:
-    """Numbers, or a label, which no spreadsheet shall compute."""
+    """Numbers, or a label, which stays on its line, in its cell, and which no spreadsheet shall
+    compute."""
     if isinstance(answer, list):
         return "\t".join(map(repr, answer))
-    return io.harmless(answer) if isinstance(answer, str) else str(answer)
+    if not isinstance(answer, str):
+        return str(answer)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in io.harmless(answer))
+    if re.search('"|[,;|] *[=+@＝＋－＠-]', text) is None:  # no quote, no formula after a comma
+        return text
+    return '"{}"'.format(text.replace('"', '""'))
 
 
 def in_order(model: Any, data: Data, file: str) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import shotgun
-from shotgun.fitted import CLASSIFY
 from shotgun.io import Data
+from shotgun.kinds import KINDS
 from shotgun.options import Given
 from shotgun.tensors import Record
 
@@ -27,7 +27,7 @@ def options(given: Given) -> Record:
 
 def one_against_rest(given: Given, y: Any) -> list[Any]:
     """The targets: one of numbers or two classes, else one for each class."""
-    if given.loss not in CLASSIFY:
+    if not KINDS[given.loss].classify:
         return [y]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -42,7 +42,7 @@ def chosen_lam(given: Given, data: Data, targets: list[Any]) -> float:
         raise ValueError("give --lam or --lam-ratio, not both")
     if lam is None:
         lam = (0.1 if ratio is None else ratio) * largest_lam(given, data, targets)
-    if lam == 0 and given.loss in CLASSIFY:
+    if lam == 0 and KINDS[given.loss].classify:
         raise ValueError("--lam must be positive for a loss of classes")
     return float(lam)
 

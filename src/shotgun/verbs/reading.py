@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 
 import shotgun
 from shotgun import io
-from shotgun.fitted import CLASSIFY
 from shotgun.io import Data
+from shotgun.kinds import KINDS
 from shotgun.options import Given
 
 
@@ -56,18 +57,25 @@ def read_samples(given: Given, **more: Any) -> Data:
     return with_target(given, read(given, **more))
 
 
+def files(given: Given) -> list[str]:
+    """Those that match a pattern, in the order of their names; or the one of that name."""
+    if os.path.exists(given.data):
+        return [given.data]
+    return sorted(glob.glob(given.data)) or [given.data]
+
+
 def read_shards(given: Given) -> Data:
     """The data of files that match a pattern, or of a matrix on disk, read by a cluster."""
     for option in ("weights", "offset"):
         if getattr(given, option) is not None:
             raise ValueError(f"--{option} does not apply to data on a cluster")
-    files = sorted(glob.glob(given.data)) or [given.data]
-    if io.format_of(files[0], given.format) == "disk":
-        A = shotgun.dask.matrix(shotgun.disk.open(files[0]))
+    found = files(given)
+    if io.format_of(found[0], given.format) == "disk":
+        A = shotgun.dask.matrix(shotgun.disk.open(found[0], given.max_bytes))
     else:
         how = {"target": column(given.target), "format": given.format, "impute": given.impute}
         how["max_bytes"] = given.max_bytes
-        A = shotgun.dask.read(files, **how)
+        A = shotgun.dask.read(found, **how)
     return with_target(given, Data(A, A.y, A.feature_names))
 
 
@@ -79,7 +87,7 @@ def with_target(given: Given, data: Data) -> Data:
 
 
 def check_target(given: Given, data: Data) -> None:
-    if given.loss not in CLASSIFY and np.asarray(data.y).dtype.kind not in "fiub":
+    if not KINDS[given.loss].classify and np.asarray(data.y).dtype.kind not in "fiub":
         raise ValueError(f"{given.data}: the target holds text: --loss logistic tells classes")
 
 
