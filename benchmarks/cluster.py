@@ -29,7 +29,7 @@ import shotgun
 from shotgun.dask import Matrix, matrix
 from shotgun.study.problems.generated import huge_text, planted
 
-SHARDS = 8
+SHARDS, WORKERS = 8, 2
 REST = 1.0  # seconds: workers clear up after a fit, while the next one may have begun
 
 
@@ -38,7 +38,7 @@ class Counted:
 
     def __init__(self, A: Matrix) -> None:
         self.A, self.scans, self.fetches, self.seconds = A, 0, 0, 0.0
-        self.sent = self.answers = self.sums = 0  # bytes
+        self.sent = self.answers = self.between = 0  # bytes
         object.__setattr__(A, "scan", self.count(type(A).scan, "scans"))
         object.__setattr__(A, "_survey", self.count(type(A)._survey, "scans"))
         object.__setattr__(A, "_sparse", self.count(type(A)._sparse, "fetches"))
@@ -50,10 +50,13 @@ class Counted:
             self.seconds += time.perf_counter() - begin
             setattr(self, kind, getattr(self, kind) + 1)
             parts = answer if isinstance(answer, tuple) else (answer,)
-            self.sent += sum(part.nbytes for part in arguments if part is not None)
+            given = [part for part in arguments if part is not None]
+            self.sent += sum(part.nbytes for part in given)
             self.answers += sum(part.nbytes for part in parts)
+            which = sum(part.nbytes for part in given if part.dtype == np.int32)
+            self.between += (WORKERS - 1) * which  # the worker that gets it hands it on
             if kind == "scans":  # a tree of sums, each of which may be of two workers' numbers
-                self.sums += (SHARDS - 1) * answer.nbytes
+                self.between += (SHARDS - 1) * answer.nbytes
             return answer
 
         return asked
@@ -93,13 +96,13 @@ def sparse(client: Client) -> None:
         s = shotgun.solve(B, target, lam, **how)
         there = time.perf_counter() - begin
         between, sent = received(client) - before, loopback() - sent
-        model = 2 * counted.sent + counted.answers + counted.sums  # sent by way of the scheduler
+        model = 2 * counted.sent + counted.answers + counted.between  # sent by the scheduler
         print(
             f"  {loss}, lam_max/{part}: {s.n_rounds} rounds, gap {s.gap / s.null_objective:.1e}, "
             f"{there:.2f} s ({counted.scans} scans and {counted.fetches} fetches "
             f"{counted.seconds:.2f} s; memory {here:.2f} s)\n"
             f"    MB: sent {counted.sent / 1e6:.1f}, answers {counted.answers / 1e6:.1f}, between "
-            f"workers {between / 1e6:.1f} (at most {counted.sums / 1e6:.1f}), network "
+            f"workers {between / 1e6:.1f} (at most {counted.between / 1e6:.1f}), network "
             f"{sent / 1e6:.1f} (at most {model / 1e6:.1f})"
         )
         exact = [shotgun.solve(X, target, lam, tol=1e-10, **how).objective for X in (A, B)]
@@ -168,7 +171,7 @@ def glm(X: Any, y: Any, lam: float, name: str, iterations: int | None) -> Any:
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or ["sparse", "dense"]
-    cluster = LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
+    cluster = LocalCluster(WORKERS, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client:
         for part in wanted:
             {"sparse": sparse, "dense": dense}[part](client)

@@ -1,16 +1,22 @@
 """A matrix on disk, four times as large as the memory that the fit may use, against one in memory.
 
-    python benchmarks/disk.py [--folder DIR] [--rows 400000] [--threads 2]
+    python benchmarks/disk.py [--folder DIR] [--rows 400000] [--threads 2] [--advice]
 
 Text-like, as many columns as rows, 300 words a row; lam_max/20, relative gap 1e-6. The limit is
-RLIMIT_DATA (all memory that a process writes to), a quarter of the matrix's bytes. The file cache
-is emptied before each fit where that is allowed. Bytes read are what the process asked for.
+RLIMIT_DATA (all memory that a process writes to), a quarter of the matrix's bytes; the kernel's
+file cache does not count towards it. The cache is emptied before each fit where that is allowed.
+Bytes read are what the process asked for (rchar), from the cache or from the disk.
+
+--advice: instead, what a file of random bytes costs by what posix_fadvise says of it: bytes that
+come from the disk for reads here and there, seconds of a scan (docs/decisions/disk.md).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import mmap
+import os
 import resource
 import subprocess
 import sys
@@ -43,9 +49,9 @@ def forget_files() -> None:
         print("(the file cache could not be emptied)", file=sys.stderr)
 
 
-def bytes_read() -> int:
+def bytes_read(kind: str = "rchar") -> int:
     lines = Path("/proc/self/io").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith("rchar")))
+    return int(next(line.split()[1] for line in lines if line.startswith(kind)))
 
 
 def seconds_to_read(folder: str) -> float:
@@ -120,11 +126,68 @@ def table(folder: str, threads: int) -> None:
         print(f"{'':10}reading once {inside['reading']:.1f} s; the same bits: {same}")
 
 
+ADVICE = {
+    "none": os.POSIX_FADV_NORMAL,
+    "sequential": os.POSIX_FADV_SEQUENTIAL,
+    "random": os.POSIX_FADV_RANDOM,
+}
+FILE, PIECE, PLACES = 400 << 20, 1 << 20, 300  # bytes, bytes, how many
+
+
+def opened(file: Path, advice: str) -> int:
+    """A descriptor; nothing of the file is in the cache."""
+    descriptor = os.open(file, os.O_RDONLY)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(descriptor, 0, 0, ADVICE[advice])
+    return descriptor
+
+
+def here_and_there(file: Path, advice: str, size: int) -> float:
+    """Bytes from the disk over those asked for; "mmap": not by pread."""
+    descriptor = opened(file, "none" if advice == "mmap" else advice)
+    mapped = mmap.mmap(descriptor, FILE, prot=mmap.PROT_READ)
+    before = bytes_read("read_bytes")
+    for at in np.sort(np.random.default_rng(1).integers(0, FILE - size, PLACES)).tolist():
+        if advice == "mmap":
+            mapped[at : at + size]
+        else:
+            os.pread(descriptor, size, at)
+    mapped.close()
+    os.close(descriptor)
+    return (bytes_read("read_bytes") - before) / (PLACES * size)
+
+
+def scan(file: Path, advice: str) -> float:
+    """Seconds, a look at the numbers included."""
+    from shotgun import disk
+
+    descriptor, begin = opened(file, advice), time.perf_counter()
+    for at in range(0, FILE, PIECE):
+        disk.checksum(np.frombuffer(os.pread(descriptor, PIECE, at)))
+    os.close(descriptor)
+    return time.perf_counter() - begin
+
+
+def advise(folder: str) -> None:
+    file = Path(folder, "bytes")
+    with file.open("wb") as opening:
+        for _ in range(FILE // PIECE):
+            opening.write(os.urandom(PIECE))
+        os.fsync(opening)
+    for size in (4_000, 16_000, 120_000):
+        told = {how: here_and_there(file, how, size) for how in (*ADVICE, "mmap")}
+        print(f"{PLACES} reads of {size} bytes:", *(f"{how} {x:.2f}" for how, x in told.items()))
+    turns = [{how: scan(file, how) for how in ADVICE} for _ in range(9)]
+    medians = {how: float(np.median([turn[how] for turn in turns])) for how in ADVICE}
+    print("seconds of a scan:", *(f"{how} {seconds:.2f}" for how, seconds in medians.items()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", help="where the matrix is kept, or made")
     parser.add_argument("--rows", type=int, default=400_000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--advice", action="store_true", help="what posix_fadvise is worth")
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -133,6 +196,9 @@ def main() -> None:
     elif arguments.fit:
         loss, lam, home = arguments.fit
         print(json.dumps(fit(arguments.folder, loss, float(lam), arguments.threads, home)))
+    elif arguments.advice:
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as scratch:
+            advise(scratch)
     else:
         with tempfile.TemporaryDirectory() as scratch:
             folder = arguments.folder or str(Path(scratch) / "matrix")

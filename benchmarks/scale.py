@@ -31,17 +31,23 @@ class Cluster:
 
     def rows(self, vectors: float, part: float) -> tuple[float, float]:
         """Bytes moved and seconds of a scan over shards of rows, of a part of the columns."""
-        answer = 8 * self.d * part * vectors
+        answer, which = 8 * self.d * part * vectors, self.numbers(part)
         levels = math.ceil(math.log2(self.machines))
-        moved = 2 * 8 * self.n + self.machines * answer
-        return moved, (2 * 8 * self.n + (levels + 1) * answer) / self.link + self.work(part)
+        moved = 2 * 8 * self.n + (1 + self.machines) * which + self.machines * answer
+        passed = 2 * 8 * self.n + (2 + levels) * which + (levels + 1) * answer
+        return moved, passed / self.link + self.work(part)
 
     def tiles(self, vectors: float, part: float) -> tuple[float, float]:
         """The same over tiles of columns: v goes to all, handed on from worker to worker."""
-        answer = 8 * self.d * part * vectors
+        answer, which = 8 * self.d * part * vectors, self.numbers(part)
         levels = math.ceil(math.log2(self.machines))
-        moved = (1 + self.machines) * 8 * self.n + answer
-        return moved, ((2 + levels) * 8 * self.n + answer) / self.link + self.work(part)
+        moved = (1 + self.machines) * 8 * self.n + 2 * which + answer
+        passed = (2 + levels) * 8 * self.n + 2 * which + answer
+        return moved, passed / self.link + self.work(part)
+
+    def numbers(self, part: float) -> float:
+        """Bytes that say which columns; of all of them nothing is said."""
+        return 4 * self.d * part if part < 1 else 0.0
 
     def work(self, part: float) -> float:
         return part * self.shard / 12 / self.scan_rate

@@ -10,9 +10,10 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import shotgun
-from shotgun import ModelError
+from shotgun import ModelError, disk
 from shotgun.checkpoint import Interrupts, certified, identity, pack_path, resume_path
 from shotgun.tensors import write
 from test_tensors import rewritten
@@ -84,6 +85,31 @@ def test_a_path_with_a_checkpoint_ends_as_if_it_had_never_been_interrupted(n_row
     assert ended[-1].x.tolist() == never[-1].x.tolist()
     plain = shotgun.path(A, Y > 0, **HOW)
     np.testing.assert_allclose(ended.objectives, plain.objectives, rtol=1e-5)
+
+
+def on_disk(numbers, folder):
+    return disk.write(sp.csc_array(numbers), folder, tile_bytes=1000)
+
+
+def on_cluster(numbers, _):
+    dask = pytest.importorskip("dask")
+    return shotgun.dask.matrix([dask.delayed(rows) for rows in np.array_split(numbers, 3)])
+
+
+@pytest.mark.parametrize("home", [on_disk, on_cluster])
+def test_a_path_elsewhere_is_continued_to_the_same_bits_and_of_the_same_numbers(home, tmp_path):
+    file, B = tmp_path / "file", home(A, tmp_path / "A")
+    never = shotgun.path(B, Y > 0, **HOW, checkpoint=tmp_path / "never")
+    cut = shotgun.path(B, Y > 0, **HOW, checkpoint=file, callback=stopped(60))
+    assert 0 < len(cut) < 34
+    again = home(A, tmp_path / "again")  # as another process would
+    ended = shotgun.path(again, Y > 0, **HOW, checkpoint=file)
+    assert ended.X.toarray().tobytes() == never.X.toarray().tobytes()
+    assert ended.gaps.tolist() == never.gaps.tolist()
+    changed = A.copy()
+    changed[17, 3] += 1e-9
+    with pytest.raises(ModelError, match="it is of other data"):
+        shotgun.path(home(changed, tmp_path / "changed"), Y > 0, **HOW, checkpoint=file)
 
 
 def test_a_path_that_is_killed_is_continued_from_its_last_writing(tmp_path):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,9 +28,10 @@ N, D, SHARDS = 400, 1000, 5
 
 
 def make_cluster(n_workers: int) -> Any:
-    return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
+    with dask.config.set({"distributed.admin.low-level-log-length": 10**6}):  # see made()
+        return distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -208,25 +212,31 @@ def test_there_are_sixteen_samples_for_each_feature_at_first(n: int, samples: se
     assert {row["samples"] for row in fit.trace} == samples
 
 
-def test_a_tall_fit_has_the_same_bits_for_any_workers(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    A, y = tall()
-
-    def fit() -> Any:
-        return shotgun.solve(tall_on_cluster(A), y > 2, 20.0, "logistic", trace=True)
-
+def has_the_same_bits_for_any_workers(
+    fit: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """By two workers, by one, by threads here, and where the workers add up what they answer."""
     two = fit()
-    assert {row["samples"] for row in two.trace} == {400, 6400}
     with make_cluster(1) as cluster, distributed.Client(cluster) as alone, alone.as_current():
         one = fit()
     with dask.config.set(scheduler="threads"):
         none = fit()
-    monkeypatch.setattr(shotgun.dask.cluster, "FEW", 0)  # the workers add up what they answer
+    monkeypatch.setattr(shotgun.dask.cluster, "FEW", 0)
     summed = fit()
     for other in (one, none, summed):
         np.testing.assert_array_equal(other.x, two.x)
-        assert other.gap == two.gap
+        assert (other.gap, other.intercept) == (two.gap, two.intercept)
+    return two
+
+
+def test_a_tall_fit_has_the_same_bits_for_any_workers(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    A, y = tall()
+    fit = has_the_same_bits_for_any_workers(
+        lambda: shotgun.solve(tall_on_cluster(A), y > 2, 20.0, "logistic", trace=True), monkeypatch
+    )
+    assert {row["samples"] for row in fit.trace} == {400, 6400}
 
 
 @pytest.mark.parametrize("room", [1e4, 1e9])
@@ -256,20 +266,9 @@ def test_the_bits_are_the_same_for_one_worker_two_and_none(
 ) -> None:
     A, y = make_problem()
     lam = lam_of(A, y)
-
-    def fit() -> Any:
-        return shotgun.solve(on_cluster(A), y, lam, fit_intercept=True)
-
-    two = fit()
-    with make_cluster(1) as cluster, distributed.Client(cluster) as alone, alone.as_current():
-        one = fit()
-    with dask.config.set(scheduler="threads"):
-        none = fit()
-    monkeypatch.setattr(shotgun.dask.cluster, "FEW", 0)  # the workers add up what they answer
-    summed = fit()
-    for other in (one, none, summed):
-        np.testing.assert_array_equal(other.x, two.x)
-        assert (other.gap, other.intercept) == (two.gap, two.intercept)
+    has_the_same_bits_for_any_workers(
+        lambda: shotgun.solve(on_cluster(A), y, lam, fit_intercept=True), monkeypatch
+    )
 
 
 def as_dense_array(A: Any, y: Any, folder: Path) -> Any:
@@ -370,18 +369,19 @@ def test_classifiers_predict_labels_and_probabilities_lazily(client: Any) -> Non
     assert there.score(B, labels) == here.score(A, labels)
 
 
-def test_predicting_computes_nothing_before_it_is_asked(client: Any) -> None:
+@pytest.mark.parametrize("collected", [False, True])
+def test_predicting_computes_nothing_before_it_is_asked(client: Any, collected: bool) -> None:
     A, y = make_problem()
     model = shotgun.Lasso(alpha=0.01).fit(A, y)
-    X = da.concatenate(
-        [
-            da.from_delayed(dask.delayed(p), p.shape, dtype=float)
-            for p in (A[:150].toarray(), A[150:].toarray())
-        ]
-    )
+    parts = [A[:150].toarray(), A[150:].toarray()]
+    X: Any = [dask.delayed(p) for p in parts]
+    if collected:
+        arrays = zip(X, parts, strict=True)
+        X = da.concatenate([da.from_delayed(x, p.shape, dtype=float) for x, p in arrays])
     with dask.config.set(scheduler=lambda *_, **__: pytest.fail("computed")):
         prediction = model.predict(X)
-    assert prediction.chunks == ((150, 250),)
+    if collected:
+        assert prediction.chunks == ((150, 250),)
     np.testing.assert_allclose(prediction.compute(), model.predict(A), atol=1e-12)
 
 
@@ -418,8 +418,9 @@ def test_svmlight_shards_agree_on_where_indices_begin(client: Any, tmp_path: Pat
     np.testing.assert_array_equal(B.y, [1, 2, 3, 4])
 
 
-def fit_with(B: Any, at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
-    A, y = make_problem()
+def fit_with(
+    B: Any, y: Any, at_round_two: Callable[[], None], loss: str = "squared"
+) -> tuple[Any, list[Any]]:
     told = []
 
     def callback(row: Any) -> None:
@@ -427,30 +428,72 @@ def fit_with(B: Any, at_round_two: Callable[[], None]) -> tuple[Any, list[Any]]:
         if len(told) == 2:
             at_round_two()
 
-    how: dict[str, Any] = {"fit_intercept": True, "tol": 1e-8}
-    return shotgun.solve(B, y, lam_of(A, y), callback=callback, **how), told
+    how: dict[str, Any] = {"fit_intercept": True, "tol": 1e-8, "callback": callback}
+    return shotgun.solve(B, y, lam_of(B, y, loss=loss), loss, **how), told
 
 
-def kill_a_worker(client: Any) -> str:
-    """One that has shards; returns its address."""
-    kept = client.has_what()
-    address: str = max(kept, key=lambda address: len(kept[address]))
-    assert kept[address]
+def kill_a_worker(client: Any, B: Any) -> str:
+    """One that alone has shards of B; returns its address."""
+    keys = {shard.key for shard in B.shards}
+
+    def shards_of() -> dict[str, set[str]]:
+        return {address: keys & set(held) for address, held in client.has_what().items()}
+
+    late = time.monotonic() + 60
+    while sum(map(len, (kept := shards_of()).values())) > len(keys):  # some are there twice
+        assert time.monotonic() < late
+        client.amm.run_once()
+        time.sleep(0.05)
+    address = max(kept, key=lambda address: len(kept[address]))
     pid = client.run(os.getpid, workers=[address])[address]
     os.kill(pid, signal.SIGKILL)
     return address
 
 
-def test_a_worker_killed_in_round_two_changes_nothing(client: Any) -> None:
-    A, _ = make_problem()
-    undisturbed, trace = fit_with(on_cluster(A), lambda: None)
+def transitions(client: Any) -> Any:
+    return client.cluster.scheduler.transition_log.copy()  # the scheduler goes on writing
+
+
+def made(client: Any, B: Any) -> list[str]:
+    """The shards of B in the order in which the scheduler had them made, each time they were."""
+    keys = {shard.key for shard in B.shards}
+    steps = [(key, start, end) for key, start, end, *_ in transitions(client) if key in keys]
+    return [key for key, start, end in steps if (start, end) == ("processing", "memory")]
+
+
+def in_tiles(folder: Path) -> tuple[Any, Any, str]:
+    A, y = make_problem()
+    folder.mkdir()
+    return as_tiles(A, y, folder)[0], y, "squared"
+
+
+def in_rows(_: Path) -> tuple[Any, Any, str]:
+    A, y = make_problem()
+    return on_cluster(A), y, "squared"
+
+
+def in_tall_rows(_: Path) -> tuple[Any, Any, str]:
+    A, y = tall()
+    return tall_on_cluster(A), y > 2, "logistic"
+
+
+@pytest.mark.parametrize("make", [in_rows, in_tiles, in_tall_rows])
+def test_a_worker_killed_in_round_two_changes_nothing(
+    client: Any, tmp_path: Path, make: Callable[[Path], tuple[Any, Any, str]]
+) -> None:
+    A, y, loss = make(tmp_path / "first")
+    undisturbed, trace = fit_with(A, y, lambda: None, loss)
     assert len(trace) >= 4
+    assert len(made(client, A)) == len(A.shards)
+    del A  # so that the next one has keys of its own
+    B, y, loss = make(tmp_path / "second")
     lost: list[str] = []
-    disturbed, told = fit_with(on_cluster(A), lambda: lost.append(kill_a_worker(client)))
+    disturbed, told = fit_with(B, y, lambda: lost.append(kill_a_worker(client, B)), loss)
     events = [event for _, event in client.get_events("all")]
     removed = {event["worker"] for event in events if event["action"] == "remove-worker"}
     assert len(lost) == 1
     assert set(lost) <= removed
+    assert len(made(client, B)) > len(set(made(client, B))) == len(B.shards)
     client.wait_for_workers(2)
     assert told == trace
     np.testing.assert_array_equal(disturbed.x, undisturbed.x)
@@ -458,19 +501,33 @@ def test_a_worker_killed_in_round_two_changes_nothing(client: Any) -> None:
 
 
 def test_scattered_shards_cannot_be_made_again(client: Any) -> None:
-    B = shotgun.dask.matrix(client.scatter(pieces(make_problem()[0])))
+    A, y = make_problem()
+    B = shotgun.dask.matrix(client.scatter(pieces(A)))
     with pytest.raises(ValueError, match="lost with a worker"):
-        fit_with(B, lambda: kill_a_worker(client))
+        fit_with(B, y, lambda: kill_a_worker(client, B))
     client.wait_for_workers(2)
 
 
 def test_a_worker_that_joins_and_one_that_leaves_change_nothing(client: Any) -> None:
-    A, _ = make_problem()
-    _, trace = fit_with(on_cluster(A), lambda: None)
+    A, y = make_problem()
+    _, trace = fit_with(on_cluster(A), y, lambda: None)
+    assert len(trace) > 2  # rounds go on behind the one in which they do
+
+    def count() -> int:
+        return len(client.cluster.scheduler.workers)
+
+    def scale(workers: int) -> None:
+        assert count() == 5 - workers
+        client.cluster.scale(workers)
+        late = time.monotonic() + 60
+        while count() != workers:
+            assert time.monotonic() < late
+            time.sleep(0.05)
+
     for workers in (3, 2):
-        _, told = fit_with(on_cluster(A), lambda workers=workers: client.cluster.scale(workers))
+        _, told = fit_with(on_cluster(A), y, lambda workers=workers: scale(workers))
+        assert count() == workers
         assert told == trace
-        client.wait_for_workers(workers)
 
 
 def broken() -> Any:
@@ -534,6 +591,34 @@ def test_columns_are_fetched_once(dense: bool, monkeypatch: pytest.MonkeyPatch) 
     assert len(fetched) == len(set(fetched)) < D
 
 
+@pytest.mark.parametrize("kind", ["sparse", "dense", "tall", "tiles"])
+def test_every_number_tells_a_matrix_from_others(kind: str, tmp_path: Path) -> None:
+    A, y = make_problem()
+    A = {"dense": A.toarray(), "tall": np.ones((3200, 20))}.get(kind, A)
+
+    def sums(name: str) -> Any:
+        if kind == "tiles":
+            (tmp_path / name).mkdir()
+            return as_tiles(A, y, tmp_path / name)[0].checksums
+        return tall_on_cluster(A).checksums if kind == "tall" else on_cluster(A).checksums
+
+    with dask.config.set(scheduler="threads"):
+        before = sums("before")
+        np.testing.assert_array_equal(sums("same"), before)
+        numbers = A.data if sp.issparse(A) else A.reshape(-1)
+        numbers[numbers.size // 3 + 1] += 1e-9
+        assert not np.array_equal(sums("changed"), before)
+
+
+def test_without_a_client_threads_do_the_work() -> None:
+    code = """
+import dask, numpy, shotgun
+A = shotgun.dask.matrix([dask.delayed(rows) for rows in numpy.split(numpy.eye(6), 2)])
+assert shotgun.solve(A, numpy.arange(6.0), 1.0).status == "converged"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_nan_is_found_where_it_is(client: Any) -> None:
     A = np.ones((10, 3))
     A[7, 1] = np.nan
@@ -573,7 +658,13 @@ def test_a_tool_has_one_cluster(tmp_path: Path) -> None:
         assert "not both" in run.stderr
 
 
-def test_the_tool_fits_files_on_workers(tmp_path: Path) -> None:
+def files_read(client: Any) -> set[str]:
+    done = [key for key, _, end, *_ in transitions(client) if end == "memory"]
+    return {str(key) for key in done if "read_file" in str(key)}
+
+
+@pytest.mark.parametrize("option", ["--workers", "--scheduler"])
+def test_the_tool_fits_files_on_a_cluster(client: Any, tmp_path: Path, option: str) -> None:
     from typer.testing import CliRunner
 
     from shotgun.cli import app
@@ -583,9 +674,12 @@ def test_the_tool_fits_files_on_workers(tmp_path: Path) -> None:
     for k, rows in enumerate(np.array_split(np.arange(N), 2)):
         io.write(tmp_path / f"part-{k}.svm", io.Data(A[rows], y[rows]))
     objectives = []
-    for data, more in (("all.svm", []), ("part-*.svm", ["--workers", "1"])):
+    where = {"--workers": "1", "--scheduler": client.cluster.scheduler_address}[option]
+    before = files_read(client)
+    for data, more in (("all.svm", []), ("part-*.svm", [option, where])):
         model = tmp_path / "model.shotgun"
         told = CliRunner().invoke(app, ["fit", str(tmp_path / data), "-o", str(model), *more])
         assert told.exit_code == 0, told.output
         objectives.append(shotgun.load(model).objective_)
     assert objectives[1] == pytest.approx(objectives[0], rel=1e-5)
+    assert len(files_read(client) - before) == (2 if option == "--scheduler" else 0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shotgun
+from shotgun.blocks import Asked
 from shotgun.gram import Gram, dots, moments, normal, product
 
 N, D = 300, 8
@@ -70,7 +71,9 @@ def test_a_step_leads_to_the_minimum_of_the_model(centring: str) -> None:
     gram = Gram(Here(A))
     box = (np.full(D, 5.0), np.full(D, -0.4), np.full(D, 0.5))
     goal, dz = gram.propose(
-        np.arange(D), x, means, inv_scale, *box, 1.0, 0.3, h * (B @ x - y), h, intercept, 1e-9
+        Asked.of(
+            np.arange(D), x, means, inv_scale, *box, 1.0, 0.3, h * (B @ x - y), h, intercept, 1e-9
+        )
     )
     np.testing.assert_allclose(goal, best.x, atol=1e-5)
     np.testing.assert_allclose(B @ x + dz, B @ best.x + best.intercept, atol=1e-4)
@@ -83,12 +86,12 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     which, box = np.arange(D - 1), (np.ones(D - 1), np.full(D - 1, -9.0), np.full(D - 1, 9.0))
     plain = (np.zeros(D - 1), np.ones(D - 1), *box, 1.0, 0.0)
     g = rng.standard_normal(N)
-    goal, dz = gram.propose(which, np.zeros(D - 1), *plain, g, None, False, 1e-6)
+    goal, dz = gram.propose(Asked.of(which, np.zeros(D - 1), *plain, g, None, False, 1e-6))
     assert A.asked == ["normal", "scan", "product"]
     np.testing.assert_array_equal(gram.add(which, goal), dz)
     gram.scan(g + dz, None)
     few = [part[:3] for part in (which, goal, np.zeros(D), np.ones(D), *box)]
-    gram.propose(*few, 1.0, 0.0, g + dz, None, False, 1e-6)
+    gram.propose(Asked.of(*few, 1.0, 0.0, g + dz, None, False, 1e-6))
     assert A.asked[3:5] == ["scan", "product"]
     assert not {"normal", "scan"} & set(A.asked[5:])
 
@@ -101,7 +104,9 @@ def test_the_curvature_is_that_of_an_earlier_step_as_long_as_it_is_near_and_the_
 
     def asks(h: float, gap: float) -> bool:
         before = A.asked.count("light")
-        gram.propose(np.arange(D), *plain, gap, 0.0, np.ones(N), np.full(N, h), False, 1e-9)
+        gram.propose(
+            Asked.of(np.arange(D), *plain, gap, 0.0, np.ones(N), np.full(N, h), False, 1e-9)
+        )
         return A.asked.count("light") > before
 
     assert asks(1.0, 1.0)
@@ -123,10 +128,10 @@ def test_float32_will_do_where_it_tells_the_columns_apart(case: str) -> None:
     here, y = Here(A), rng.standard_normal(N)
     size = np.abs(A).max()
     box = (np.full(D, 0.1 * size), np.full(D, -np.inf), np.full(D, np.inf))
+    zero, one = np.zeros(D), np.ones(D)
     goal, _ = Gram(here).propose(
-        np.arange(D), np.zeros(D), np.zeros(D), np.ones(D), *box, 1.0, 0.0, -y, np.ones(N), False,
-        1e-9,
-    )  # fmt: skip
+        Asked.of(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, np.ones(N), False, 1e-9)
+    )
     assert here.asked[:2] == (["light", "scan"] if case == "plain" else ["light", "normal"])
     exact = shotgun.solve(A, y, 0.1 * size, tol=1e-10)
     found = 0.5 * np.sum((A @ goal - y) ** 2) + 0.1 * size * np.abs(goal).sum()
@@ -141,17 +146,19 @@ def test_columns_in_other_units_have_the_same_model() -> None:
     for unit in (np.ones(D), units):
         box = (10.0 * unit, np.full(D, -np.inf), np.full(D, np.inf))
         goal, _ = Gram(Here(A * unit)).propose(
-            np.arange(D),
-            np.zeros(D),
-            np.zeros(D),
-            np.ones(D),
-            *box,
-            1.0,
-            0.0,
-            -y,
-            None,
-            False,
-            1e-9,
+            Asked.of(
+                np.arange(D),
+                np.zeros(D),
+                np.zeros(D),
+                np.ones(D),
+                *box,
+                1.0,
+                0.0,
+                -y,
+                None,
+                False,
+                1e-9,
+            )
         )
         goals.append(goal * unit)
     np.testing.assert_allclose(goals[1], goals[0], rtol=1e-4, atol=1e-6)
@@ -169,7 +176,19 @@ def test_a_step_by_an_old_curvature_leads_nearly_to_the_minimum(part: float) -> 
     gram = Gram(asked)
     for h, gap in ((np.ones(N), 1.0), (np.full(N, part), 1e-3)):
         goal, _ = gram.propose(
-            np.arange(D), zero, zero, zero + 1, *box, gap, 0.0, -h * (y - y.mean()), h, True, 1e-9
+            Asked.of(
+                np.arange(D),
+                zero,
+                zero,
+                zero + 1,
+                *box,
+                gap,
+                0.0,
+                -h * (y - y.mean()),
+                h,
+                True,
+                1e-9,
+            )
         )
     assert asked.asked.count("normal") == 1
     best = shotgun.solve(A, y, 5.0, fit_intercept=True, weights=h, tol=1e-12)
@@ -184,10 +203,21 @@ def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:
     gram = Gram(Here(A))
     box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
     zero, one = np.zeros(D), np.ones(D)
-    goal, _ = gram.propose(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, None, False, 1e-9)
+    goal, _ = gram.propose(
+        Asked.of(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, None, False, 1e-9)
+    )
     best = shotgun.solve(A, y, 5.0, tol=1e-12)
     np.testing.assert_allclose(A @ goal, A @ best.x, atol=1e-5)
     nothing, _ = gram.propose(
-        np.array([2]), *(v[:1] for v in (zero, zero, one, *box)), 1.0, 0.0, -y, None, False, 1e-9
+        Asked.of(
+            np.array([2]),
+            *(v[:1] for v in (zero, zero, one, *box)),
+            1.0,
+            0.0,
+            -y,
+            None,
+            False,
+            1e-9,
+        )
     )
     assert nothing == 0

@@ -57,6 +57,29 @@ class Model:
     enough: float  # of its gap
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the core asks of columns that stay elsewhere: where a step would lead to.
+
+    Columns count as (a - mean) inv_scale; x and what penalises it are of these.
+    """
+
+    which: Array
+    x: Array
+    means: Array
+    inv_scale: Array
+    lam: Array
+    lo: Array
+    hi: Array
+    gap: float  # of F
+    model: Model
+
+    @classmethod
+    def of(cls, *told: Any) -> Asked:
+        """In the order of core/bindings/matrices.cpp."""
+        return cls(*(*told[:8], Model(*told[8:])))
+
+
 class Weights(NamedTuple):
     """Those of some columns of a block, and what penalises them."""
 

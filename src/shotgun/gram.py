@@ -14,9 +14,19 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from shotgun._threads import one_blas_thread
-from shotgun.blocks import Model, Weights, step
+from shotgun.blocks import Asked, Model, Weights, step
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_WIDEST = 512  # most features
+_ROWS = 1024  # looked at at once
+_NEAR = 0.1  # of the curvature: a step by the old one leaves about this part of the way
+_GETS_ON = 0.03  # of the gap before: more, and a new curvature is worth what it costs
+_SAME = 1e-13  # of a gradient's length: rounding
+_RANGE = 1e-25, 1e30  # of sums of squares in float32
+_CLEAR = 1e-4  # of the largest eigenvalue: what float32 tells from nothing by a hundredth
+_CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
+_NOTHING = 1e-14  # of the largest eigenvalue: rounding
 
 
 class Tall(Protocol):
@@ -51,7 +61,7 @@ class Gram:
     def far(self) -> tuple[Array, float, Any, Any]:
         """What the core has to know of columns that stay elsewhere: each takes something, and there
         is no room for any."""
-        return np.ones(self.A.shape[1]), 0.0, self.add, self.propose
+        return np.ones(self.A.shape[1]), 0.0, self.add, lambda *told: self.propose(Asked.of(*told))
 
     def scan(self, v: Array, which: Array | None) -> Array:
         """A'v, for the columns `which` or all: what the loop certifies by is the slope of the next
@@ -71,40 +81,28 @@ class Gram:
         self._products.append((x, self.A.product(which, steps)))
         return self._products[-1][1]
 
-    def propose(
-        self,
-        which: Array,
-        x: Array,
-        means: Array,
-        inv_scale: Array,
-        lam: Array,
-        lo: Array,
-        hi: Array,
-        gap: float,
-        l2: float,
-        g: Array,
-        h: Array | None,
-        intercept: bool,
-        enough: float,
-    ) -> tuple[Array, Array]:
+    def propose(self, asked: Asked) -> tuple[Array, Array]:
         """The weights that minimise the Newton model, and what going there adds to z."""
+        which, x, inv_scale, model = asked.which, asked.x, asked.inv_scale, asked.model
+        g, h = model.g, model.h
         self._light &= h is not None  # where nothing changes, one step by the exact is the last
         h = np.ones(len(g)) if h is None else h
-        curved, sums = self._curvature(h, gap)
+        curved, sums = self._curvature(h, asked.gap)
         sums = sums[:, which] * inv_scale
         pull, curvature = sums[0], inv_scale[:, None] * sums[1:][which]
         total = curved.sum()
-        centre = pull / total if intercept else means * inv_scale
+        centre = pull / total if model.intercept else asked.means * inv_scale
         v, dots = self._slope(g)
         slope = dots[which] * inv_scale - centre * v.sum()
         # sum_i h_i (a_i - c)(a_i - c)'
         cross = np.outer(centre, pull)
         curvature = curvature - cross - cross.T + total * np.outer(centre, centre)
-        weights = Weights(np.arange(len(x)), x, np.ones(len(x)), lam, lo, hi)
+        weights = Weights(np.arange(len(x)), x, np.ones(len(x)), asked.lam, asked.lo, asked.hi)
         with one_blas_thread():
             root, g_root = _root(curvature, slope)
-            goal, _ = step(root, weights, Model(l2, g_root, None, False, _CARE * enough))
-        level = -g.sum() / h.sum() if intercept else 0.0
+            rooted = Model(model.l2, g_root, None, False, _CARE * model.enough)
+            goal, _ = step(root, weights, rooted)
+        level = -g.sum() / h.sum() if model.intercept else 0.0
         constant = level - centre @ (goal - x)
         dz = self.add(which, inv_scale * goal) - self.add(which, inv_scale * x)
         return goal, dz + constant
@@ -195,17 +193,6 @@ def normal(A: Array, h: Array, light: bool) -> Array:
             out[0] += root[rows, 0] @ part
             out[1:] += np.matmul(part.T, part, out=square)
     return out
-
-
-_WIDEST = 512
-_ROWS = 1024
-_NEAR = 0.1  # of the curvature: a step by the old one leaves about this part of the way
-_GETS_ON = 0.03  # of the gap before: more, and a new curvature is worth what it costs
-_SAME = 1e-13
-_RANGE = 1e-25, 1e30  # of sums of squares in float32
-_CLEAR = 1e-4  # of the largest eigenvalue: what float32 tells from nothing by a hundredth
-_CARE = 1e-3  # of the gap that blocks are solved to: here more costs next to nothing
-_NOTHING = 1e-14  # of the largest eigenvalue: rounding
 
 
 def _clear(sums: Array, total: float) -> bool:

@@ -17,6 +17,7 @@ number of workers.
 try:
     import dask
     import dask.array  # noqa: F401
+    import distributed  # noqa: F401 (loaded while QUIET is set, it would lose its own settings)
 except ImportError as error:
     raise ImportError("matrices on a cluster need: pip install 'shotgun-l1[dask]'") from error
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import dask
@@ -15,7 +16,7 @@ from dask.delayed import Delayed, delayed
 
 import shotgun._core as _core
 from shotgun import disk
-from shotgun.blocks import Model, Partition, Weights, step
+from shotgun.blocks import Asked, Partition, Weights, step
 from shotgun.dask.shard import Array, ShardError
 from shotgun.gram import Gram, is_tall
 from shotgun.problem import Elsewhere
@@ -56,12 +57,18 @@ class Matrix(Elsewhere):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     nnz: int
-    checksums: Array = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
     dense: bool
     tiled: disk.Matrix | None = field(repr=False)
     room: float = field(default=0.25 * MEMORY, repr=False)
+
+    @cached_property
+    def checksums(self) -> Array:  # type: ignore[override]
+        """Of all numbers, read when somebody asks what tells them from others."""
+        if self.tiled is not None:
+            return self.tiled.checksums
+        return np.concatenate(compute([shard.checksums() for shard in self.shards]))
 
     def design(self) -> _core.Design:
         """What the core asks."""
@@ -120,7 +127,8 @@ class Matrix(Elsewhere):
         else:
             entries = np.concatenate(compute([shard.entries() for shard in self.shards]))
         sizes = each * entries.astype(np.float64)
-        return sizes, self.room, self.product, Far(self, Partition(sizes, self.room)).propose
+        far = Far(self, Partition(sizes, self.room))
+        return sizes, self.room, self.product, lambda *told: far.propose(Asked.of(*told))
 
     def product(self, which: Array, steps: Array) -> Array:
         """sum_k steps_k a_k, for columns that stay with the workers."""
@@ -239,36 +247,25 @@ class Far:
         self.matrix, self.partition = matrix, partition
         self.blocks: list[Delayed] = []
 
-    def propose(
-        self,
-        which: Array,
-        x: Array,
-        means: Array,
-        inv_scale: Array,
-        lam: Array,
-        lo: Array,
-        hi: Array,
-        gap: float,
-        *model: Any,
-    ) -> tuple[Array, Array]:
+    def propose(self, asked: Asked) -> tuple[Array, Array]:
         """The weights that each block wants, the others at rest, and what all that adds to z."""
-        if means.any():
+        if asked.means.any():
             raise ValueError(
                 "to standardize without an intercept, the columns that matter must fit in memory"
             )
+        which, x = asked.which, asked.x
         made = [self.matrix.block(block) for block in self.partition.take_in(which)]
         self.blocks += dask.persist(*made)
         block_of, places = self.partition.block_of[which], self.partition.places(which)
         wanted = [(b, np.flatnonzero(block_of == b)) for b in np.unique(block_of)]
-        whole = Model(*model)
-        shared = delayed(replace(whole, enough=whole.enough / len(wanted)), traverse=False)
-        asked = [
-            Weights(*(part[at] for part in (places, x, inv_scale, lam, lo, hi))) for _, at in wanted
-        ]
+        enough = asked.model.enough / len(wanted)
+        shared = delayed(replace(asked.model, enough=enough), traverse=False)
+        parts = (places, x, asked.inv_scale, asked.lam, asked.lo, asked.hi)
+        owned = [Weights(*(part[at] for part in parts)) for _, at in wanted]
         steps = compute(
             [
                 delayed(step)(self.blocks[b], delayed(own, traverse=False), shared)
-                for (b, _), own in zip(wanted, asked, strict=True)
+                for (b, _), own in zip(wanted, owned, strict=True)
             ]
         )
         goal, dz = x.copy(), np.zeros(self.matrix.shape[0])

@@ -75,10 +75,15 @@ def read(files: Sequence[Name], **how: Any) -> Matrix:
     return _assemble(shards, facts)
 
 
-def map_rows(of_rows: Callable[..., Array], A: Any, offset: Any = None) -> dask.array.Array:
-    """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for."""
-    shards, sizes, d = _lazy(A) if offset is None else ([], [], None)
-    if d is None:  # of a list of shards, or against an offset, more has to be known
+def map_rows(
+    of_rows: Callable[..., Array], A: Any, offset: Any = None, d: int | None = None
+) -> dask.array.Array:
+    """A Dask array of what `of_rows(rows, offset=...)` says; computed when it is asked for.
+
+    `d` is the number of columns of A, which is looked at now if nobody knows it.
+    """
+    shards, sizes, d = _lazy(A, d) if offset is None else ([], [], None)
+    if d is None:  # as against an offset, more has to be known
         A = A if isinstance(A, Matrix) else matrix(A)
         shards, sizes, d = A.shards, np.diff(A.starts).tolist(), A.shape[1]
         if A.tiled is not None:
@@ -97,13 +102,14 @@ def map_rows(of_rows: Callable[..., Array], A: Any, offset: Any = None) -> dask.
     return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def _lazy(A: Any) -> tuple[list[Delayed], list[float], int | None]:
+def _lazy(A: Any, d: int | None) -> tuple[list[Delayed], list[float], int | None]:
     """Shards of a collection before anything is computed, their rows and their columns."""
-    if isinstance(A, Matrix | list):
+    d = d if isinstance(A, list) else A.shape[1]
+    if isinstance(A, Matrix) or d is None:
         return [], [], None
     shards = _shards(_rows(A))
     sizes = A.chunks[0] if isinstance(A, dask.array.Array) else [np.nan] * len(shards)
-    return shards, list(sizes), A.shape[1]
+    return shards, list(sizes), d
 
 
 def _shards(parts: list[Any]) -> list[Delayed]:
@@ -136,7 +142,7 @@ def _tiles(A: disk.Matrix) -> Matrix:
         part = disk.Matrix(A.path, (A.shape[0], width), A.dtype, (own,), None, None)
         parts.append(delayed(Shard)(f"tile {k} of {A.path}", part))
     starts = np.array([tile.first for tile in A.tiles] + [A.shape[1]])
-    known = (A.shape, A.dtype, A.nnz, A.checksums, A.y, A.feature_names)
+    known = (A.shape, A.dtype, A.nnz, A.y, A.feature_names)
     return Matrix(list(dask.persist(*parts)), starts, *known, dense=False, tiled=A)
 
 
@@ -174,7 +180,6 @@ def _assemble(shards: list[Delayed], facts: list[Facts]) -> Matrix:
         shape=(int(starts[-1]), first.shape[1]),
         dtype=np.result_type(*(fact.dtype for fact in facts)),
         nnz=sum(fact.nnz for fact in facts),
-        checksums=np.array([fact.checksum for fact in facts], dtype=np.uint64),
         y=np.concatenate(targets) if targets else None,
         feature_names=first.shard.feature_names,
         dense=all(fact.dense for fact in facts),
