@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import shotgun
-from shotgun.fitted import CLASSIFY, KINDS, Fitted
+import shotgun._core as _core
+from shotgun.fitted import Fitted
+from shotgun.kinds import KINDS, Loss
 from shotgun.model import decode, encode
+from shotgun.problem import LOSSES
 
 rng = np.random.default_rng(0)
 A = np.asfortranarray(rng.normal(size=(80, 12)))
@@ -41,8 +44,8 @@ def test_a_fit_is_that_of_the_estimator(loss, weighted):
     found = model.fit(A, TARGETS[loss], weights, offset)
     assert found.status == "converged"
     total = 80 if weights is None else weights.sum()
-    penalty = {"C": 1 / 4.0} if loss in CLASSIFY else {"alpha": float(4.0 / total)}
-    estimator = getattr(shotgun, KINDS[loss])(**penalty, **OPTIONS, max_iter=None)
+    penalty = {"C": 1 / 4.0} if KINDS[loss].classify else {"alpha": float(4.0 / total)}
+    estimator = getattr(shotgun, KINDS[loss].estimator)(**penalty, **OPTIONS, max_iter=None)
     estimator.fit(A, TARGETS[loss], weights, offset=offset)
     assert model.coef_.tobytes() == estimator.coef_.tobytes()
     loaded = decode(encode(model), "file")
@@ -54,6 +57,14 @@ def test_a_fit_is_that_of_the_estimator(loss, weighted):
     assert told == expected
     assert model.summary().splitlines()[1:] == expected[below_the_name]
     assert loaded.n_iter_ == estimator.n_iter_
+    assert model.certificate_ == loaded.certificate_ == estimator.certificate_ == "gap"
+
+
+def test_the_table_of_estimators_is_true_of_the_core_and_of_them():
+    assert set(KINDS) == set(Loss) <= set(LOSSES)
+    for loss, kind in KINDS.items():
+        assert getattr(shotgun, kind.estimator)._loss == loss
+        assert kind.classify == (LOSSES[loss] == _core.Targets.classes)
 
 
 def test_it_is_told_as_an_estimator_is():

@@ -115,12 +115,12 @@ def test_threads_do_not_change_the_answer() -> None:
 def test_every_path_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
-    def along(self: Any, *arguments: Any, **how: Any) -> Any:
+    def counted(self: Any, *arguments: Any, **how: Any) -> Any:
         threads.append(how["n_threads"])
         return original(self, *arguments, **how)
 
-    original = Lasso._along
-    monkeypatch.setattr(Lasso, "_along", along)
+    original = Lasso._fit_grid
+    monkeypatch.setattr(Lasso, "_fit_grid", counted)
     stability(n_pairs=2).fit(*regression())
     assert threads == [1] * 4
 

@@ -42,6 +42,16 @@ def test_a_summary_has_the_certificate_and_the_largest_weights() -> None:
     assert text.splitlines()[-1].split() == ["s5", f"{model.coef_[8]:.6g}"]
 
 
+@pytest.mark.filterwarnings("ignore:With alpha=0")
+def test_a_summary_says_which_gaps_are_no_bounds() -> None:
+    X, y = diabetes()
+    model = Lasso(alpha=0.0).fit(X, y)
+    assert model.certificate_ == "gradient"
+    assert f" ~{model.dual_gap_:.2g} " in model.summary()
+    assert "\n~ estimated from the gradient" in model.summary()
+    assert "~" not in Lasso(alpha=0.5).fit(X, y).summary()
+
+
 def test_the_objective_lies_within_the_gap_of_the_best() -> None:
     data = make_data(N, D)
     model = Lasso(alpha=0.1).fit(data.A, data.y)

@@ -226,6 +226,14 @@ def test_a_warm_start_begins_where_the_last_fit_ended(cls: Any) -> None:
     assert model.fit(data.A[:, :20], data.y).coef_.shape == (20,)  # another shape: a cold start
 
 
+@pytest.mark.filterwarnings("ignore:With alpha=0")
+def test_a_warning_does_not_call_an_estimate_a_duality_gap() -> None:
+    data = make_data(60, 5)
+    with pytest.warns(ConvergenceWarning, match="The estimate of the gap of Lasso is"):
+        model = Lasso(alpha=0.0, max_iter=0).fit(data.A, data.y)
+    assert model.certificate_ == "gradient"
+
+
 def test_a_fit_that_does_not_converge_warns_once_and_says_what_to_change() -> None:
     data = make_data(60, 50, rank=2)
     Y = np.column_stack([data.y, -data.y])

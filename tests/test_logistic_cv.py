@@ -183,5 +183,6 @@ def test_without_a_refit_there_is_a_support_but_no_certificate() -> None:
     model.set_params(refit=False).fit(data.A, data.y)
     assert not hasattr(model, "status_")
     assert not hasattr(model, "dual_gap_")
+    assert not hasattr(model, "certificate_")
     np.testing.assert_array_equal(model.support_, np.flatnonzero(model.coef_[0]))
     assert "largest weights" in model.summary()

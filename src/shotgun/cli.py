@@ -18,6 +18,7 @@ except ImportError:
     print("shotgun: the command line needs: pip install 'shotgun-l1[cli]'", file=sys.stderr)
     raise SystemExit(2) from None
 
+from shotgun.kinds import Loss
 from shotgun.options import (
     AnyFile,
     CVLossName,
@@ -35,7 +36,6 @@ from shotgun.options import (
     Lam,
     LamCount,
     LamRatio,
-    Loss,
     LossName,
     MaxBytes,
     Memory,
@@ -295,13 +295,14 @@ def convert(
     offset: Offset = None,
     impute: Imputed = None,
     max_bytes: MaxBytes = None,
-    memory: Memory = 2.0,
+    memory: Memory = "2GB",  # type: ignore[assignment]
     threads: Threads = None,
 ) -> None:
     """Write data in another format.
 
     [dim]shotgun convert train.csv train.svm.gz --target price[/]
-    [dim]shotgun convert huge.svm.gz huge --to disk --memory 4[/]
+    [dim]shotgun convert huge.svm.gz huge --to disk --memory 4GB[/]
+    [dim]shotgun convert 'part-*.parquet' huge --to disk --target price[/]
     """
 
 
@@ -319,7 +320,7 @@ def study(
 ) -> None:
     """Run the paper's experiments on this machine, and judge its claims by them.
 
-    Ctrl-C loses but the run at hand: the same command continues, and draws anew what is done.
+    Ctrl-C loses only the current run: the same command continues, and draws the results so far.
     """
 
 

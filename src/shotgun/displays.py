@@ -85,6 +85,14 @@ class PathDisplay:
         Of the features with a label.
     others_ : LineCollection
         Of the other features.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> p = shotgun.path(np.eye(3), np.array([3.0, -2.0, 0.5]))
+    >>> display = shotgun.PathDisplay.from_path(p, feature_names=["age", "height", "weight"])
+    >>> display.ax_.get_xlabel()
+    'lam (strong to weak penalty)'
     """
 
     def __init__(
@@ -284,6 +292,15 @@ class CVDisplay:
     band_ : the band of one standard error to each side
     lines_ : list of Line2D
         The mean and what marks the two choices.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> model = shotgun.LassoCV().fit(X, X[:, 0])
+    >>> display = shotgun.CVDisplay.from_estimator(model)
+    >>> display.ax_.get_ylabel()
+    'mean squared error'
     """
 
     def __init__(
@@ -387,6 +404,16 @@ class ConvergenceDisplay:
     ax_, figure_ : matplotlib's Axes and Figure
     lines_ : list of Line2D
         One for each solution.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> A = np.random.default_rng(0).normal(size=(60, 80))
+    >>> engines = ["block", "newton"]
+    >>> fits = [shotgun.solve(A, A[:, 0], 1.0, engine=e, trace=True) for e in engines]
+    >>> display = shotgun.ConvergenceDisplay.from_solutions(fits)
+    >>> [line.get_label() for line in display.lines_]
+    ['block', 'newton']
     """
 
     def __init__(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -35,7 +34,7 @@ from shotgun.parallelism import of_fit
 from shotgun.path import Path, path
 from shotgun.problem import Elsewhere, Vector, check_vector, on_cluster, settled, sound
 from shotgun.progress import Progress, Row
-from shotgun.solve import ENGINES, Solution, solve
+from shotgun.solve import ENGINES, Solution, solve, until
 
 Array = np.ndarray[Any, Any]
 Predict = Callable[..., Any]
@@ -167,17 +166,15 @@ class SparseLinearModel(
         tell: Callable[[Row], bool] | None = None,
     ) -> list[Solution]:
         """One certified fit for each target, in turn: the threads are inside a fit."""
-        end = np.inf if self.deadline is None else time.monotonic() + self.deadline
+        left = until(self.deadline)
         if len(targets) > 1:  # converted once, not for each
             X = by_columns(X)
         n, d = X.shape
         options = self._options(n)
         starts = self._starts(len(targets), d)
         fits = []
-        for target, start, known in zip(
-            targets, starts, columns("offset", offset, n, len(targets)), strict=True
-        ):
-            left = None if self.deadline is None else max(0.0, end - time.monotonic())
+        offsets = columns("offset", offset, n, len(targets))
+        for target, start, o in zip(targets, starts, offsets, strict=True):
             fits.append(
                 solve(
                     X,
@@ -185,8 +182,8 @@ class SparseLinearModel(
                     loss=self._loss,
                     x0=start,
                     weights=weights,
-                    offset=known,
-                    deadline=left,
+                    offset=o,
+                    deadline=left(),
                     trace=True,
                     callback=tell,
                     **options,
@@ -194,18 +191,18 @@ class SparseLinearModel(
             )
         return fits
 
-    def _along(
+    def _fit_grid(
         self,
         X: Any,
         targets: list[Array],
         weights: Vector | None,
-        known: list[Vector | None],
+        offsets: list[Vector | None],
         strengths: Vector,
         **how: Any,
-    ) -> Along:
+    ) -> GridFits:
         """Fits for a whole grid of strengths, each from where the last one ended."""
-        [target], [offset] = targets, known
-        return along(self._path(X, target, weights, strengths, offset=offset, **how))
+        [target], [offset] = targets, offsets
+        return GridFits.of(self._path(X, target, weights, strengths, offset=offset, **how))
 
     def _path(
         self, X: Any, target: Array, weights: Vector | None, strengths: Vector, **how: Any
@@ -278,6 +275,7 @@ class SparseLinearModel(
         self.screened_ = np.flatnonzero(np.all(screened, axis=0))
         self.objective_ = single(np.array([scale * fit.objective for fit in fits]))
         self.dual_gap_ = single(np.array([scale * fit.gap for fit in fits]))
+        self.certificate_ = single([fit.certificate for fit in fits])
         self.tolerance_ = single(np.array([scale * fit.tolerance for fit in fits]))
         self.n_iter_ = single([fit.n_epochs for fit in fits])
         self.status_ = single([fit.status for fit in fits])
@@ -296,12 +294,12 @@ class SparseLinearModel(
             "precision": f"{tol}: no step lowers the objective in float64.",
         }[worst.status]
         many = f" in {len(unfinished)} of {n_fits} fits" if n_fits > 1 else ""
-        warnings.warn(
+        what = "duality gap" if worst.certificate == "gap" else "estimate of the gap"
+        warn_user(
             f"Objective did not converge. You might want to increase {advice} "
-            f"The duality gap of {type(self).__name__}{many} is {scale * worst.gap:.3g}, the "
+            f"The {what} of {type(self).__name__}{many} is {scale * worst.gap:.3g}, the "
             f"tolerance {scale * worst.tolerance:.3g} (tol times the objective without features).",
             ConvergenceWarning,
-            stacklevel=user_level(),
         )
 
     def _predictor(self, X: Any, offset: Any) -> Array:
@@ -315,8 +313,8 @@ class SparseLinearModel(
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         if offset is not None:
             k = 1 if scores.ndim == 1 else scores.shape[1]
-            known = np.column_stack(columns("offset", offset, len(scores), k))
-            scores = scores + known.reshape(scores.shape)
+            offsets = np.column_stack(columns("offset", offset, len(scores), k))
+            scores = scores + offsets.reshape(scores.shape)
         return np.asarray(scores)
 
     @abstractmethod
@@ -344,17 +342,18 @@ def lazily(predict: Predict) -> Predict:
             return predict(self, X, offset=offset)
         from shotgun.dask import map_rows
 
-        return map_rows(functools.partial(predict, self), X, offset)
+        d = getattr(self, "n_features_in_", None)
+        return map_rows(functools.partial(predict, self), X, offset, d)
 
     return of_any
 
 
-def user_level() -> int:
-    """For a function that warns: the `stacklevel` of the code that uses the estimator."""
-    level, frame = 1, sys._getframe(1)
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn of the line of the code that uses the estimator."""
+    level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("shotgun", "sklearn"):
         level, frame = level + 1, frame.f_back
-    return level
+    warnings.warn(message, category, stacklevel=level)
 
 
 class Unfinished(NamedTuple):
@@ -362,15 +361,16 @@ class Unfinished(NamedTuple):
 
     status: str
     gap: float
+    certificate: str
     tolerance: float
 
     @classmethod
     def of(cls, fit: Any) -> Unfinished:
-        return cls(fit.status, fit.gap, fit.tolerance)
+        return cls(fit.status, fit.gap, fit.certificate, fit.tolerance)
 
 
 @dataclass(frozen=True)
-class Along:
+class GridFits:
     """Fits along a grid of strengths of the penalty; the grid is the first axis."""
 
     coefs: list[sp.csc_array]  # (n_features, n_grid), one for each target or class
@@ -381,16 +381,16 @@ class Along:
     def __len__(self) -> int:
         return len(self.n_iter)
 
-
-def along(fits: Path) -> Along:
-    """A path of a single target."""
-    unfinished = [k for k, status in enumerate(fits.statuses) if status != "converged"]
-    return Along(
-        coefs=[fits.X],
-        intercepts=fits.intercepts[:, None],
-        n_iter=fits.n_epochs,
-        unfinished=[Unfinished.of(fits[k]) for k in unfinished],
-    )
+    @classmethod
+    def of(cls, path: Path) -> GridFits:
+        """A path of a single target."""
+        unfinished = [k for k, status in enumerate(path.statuses) if status != "converged"]
+        return cls(
+            coefs=[path.X],
+            intercepts=path.intercepts[:, None],
+            n_iter=path.n_epochs,
+            unfinished=[Unfinished.of(path[k]) for k in unfinished],
+        )
 
 
 def threads(n_jobs: int | None) -> int | None:

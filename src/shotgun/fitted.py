@@ -11,19 +11,12 @@ from typing import Any
 import numpy as np
 
 from shotgun.inspection import Inspection
+from shotgun.kinds import KINDS
 from shotgun.model import Persistent, fingerprint
 from shotgun.parallelism import of_fit
 from shotgun.solve import Solution, solve
 from shotgun.tensors import Array, Record
 
-KINDS = {  # the estimator for each loss
-    "squared": "Lasso",
-    "logistic": "LogisticRegression",
-    "squared_hinge": "LinearSVC",
-    "huber": "SparseHuberRegressor",
-    "poisson": "SparsePoissonRegressor",
-}
-CLASSIFY = ("logistic", "squared_hinge")
 _DEFAULTS = {"tol": 1e-6, "fit_intercept": True, "standardize": False}  # of all estimators
 
 
@@ -57,7 +50,7 @@ class Fitted(Inspection, Persistent):
         n = A.shape[0]
         total = n if weights is None else weights.sum()
         self.data_ = fingerprint(A, y, weights)
-        if self._loss in CLASSIFY:
+        if KINDS[self._loss].classify:
             self.classes_, codes = np.unique(y, return_inverse=True)
             target, scale = codes == 1, 1.0
             self.parameters["C"] = 1 / self.lam
@@ -86,12 +79,13 @@ class Fitted(Inspection, Persistent):
         }
 
     def _keep(self, found: Solution, scale: float) -> None:
-        classes = self._loss in CLASSIFY
+        classes = KINDS[self._loss].classify
         self.coef_: Array = found.x[None] if classes else found.x
         self.intercept_: Any = np.array([found.intercept]) if classes else found.intercept
         self.n_features_in_ = found.x.size
         self.objective_ = scale * found.objective
         self.dual_gap_ = scale * found.gap
+        self.certificate_ = found.certificate
         self.tolerance_ = scale * found.tolerance
         self.status_ = found.status
         many = self._loss == "logistic"
@@ -103,7 +97,7 @@ class Fitted(Inspection, Persistent):
         return {**self.parameters, "max_iter": None}
 
     def _kind(self) -> str:
-        return KINDS[self._loss]
+        return KINDS[self._loss].estimator
 
     def _penalty(self, n: int) -> tuple[float, float]:
         return self.lam, 0.0

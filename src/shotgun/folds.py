@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import scipy.sparse as sp
 
 from shotgun import tensors
 from shotgun.checkpoint import Interrupts, pack_csc, read_same, unpack_csc, vector
-from shotgun.estimator import Along
+from shotgun.estimator import GridFits
 from shotgun.model import fingerprint
-from shotgun.progress import Row
+from shotgun.problem import Vector
+from shotgun.selection import Data, Job
 from shotgun.tensors import ModelError, Record, Tensors
 
 
@@ -26,7 +28,7 @@ class Folds:
 
     def __init__(self, file: str | None, same: Record, stop: Interrupts) -> None:
         self.file, self.same, self.stop = file, same, stop
-        self.kept: dict[str, Along] = {}
+        self.kept: dict[str, GridFits] = {}
         self._lock = threading.Lock()
 
     def resume(self, file: str) -> None:
@@ -37,15 +39,16 @@ class Folds:
         """How many fits there are."""
         return sum(map(len, self.kept.values()))
 
-    def along(self, fit: Callable[..., Along], X: Any, rest: tuple[Any, ...], how: Row) -> Along:
+    def fits(self, weights: Vector, job: Job, fit: Callable[[Job], GridFits]) -> GridFits:
         """The fits of one fold along a grid: those that are kept, then the others."""
-        *data, strengths = rest
-        name = fingerprint(np.empty((0, 0)), data[1], strengths, most=None)["hash"]
+        name = fingerprint(np.empty((0, 0)), weights, job.strengths, most=None)["hash"]
         done = self.kept.get(name)
-        if done is not None and len(done) == len(strengths):
+        if done is None:
+            fits = fit(job)
+        elif len(done) == len(job.strengths):
             return done
-        more = fit(X, *data, strengths[0 if done is None else len(done) :], **how)
-        fits = more if done is None else _then(done, more)
+        else:
+            fits = _then(done, fit(replace(job, strengths=job.strengths[len(done) :])))
         with self._lock:
             certified = _certified(fits)
             if certified is not None:
@@ -71,11 +74,9 @@ def resumable(estimator: type, folds: Folds, **parameters: Any) -> Any:
     """A *CV estimator whose folds are kept, and which an interrupt stops before the refit."""
 
     class Resumable(estimator):  # type: ignore[misc]
-        def _models(self) -> list[Any]:
-            models: list[Any] = super()._models()
-            for model in models:
-                model._along = _kept(folds, model._along)
-            return models
+        def _fit_fold(self, data: Data, job: Job, weights: Vector, how: Record) -> GridFits:
+            fit = super()._fit_fold
+            return folds.fits(weights, job, lambda rest: fit(data, rest, weights, how))
 
         def _choose(self, *found: Any) -> int:
             if folds.stop.signal is not None:
@@ -86,22 +87,20 @@ def resumable(estimator: type, folds: Folds, **parameters: Any) -> Any:
     return Resumable(**parameters)
 
 
-def _kept(folds: Folds, fit: Callable[..., Along]) -> Callable[..., Along]:
-    return lambda X, *rest, **how: folds.along(fit, X, rest, how)
-
-
-def _certified(fits: Along) -> Along | None:
+def _certified(fits: GridFits) -> GridFits | None:
     """Without the fit that was stopped; None where others are not certified either."""
     if not fits.unfinished:
         return fits
     if len(fits.unfinished) > 1 or fits.unfinished[0].status != "stopped" or len(fits) == 1:
         return None
     k = len(fits) - 1
-    return Along([coefs[:, :k] for coefs in fits.coefs], fits.intercepts[:k], fits.n_iter[:k], [])
+    return GridFits(
+        [coefs[:, :k] for coefs in fits.coefs], fits.intercepts[:k], fits.n_iter[:k], []
+    )
 
 
-def _then(done: Along, more: Along) -> Along:
-    return Along(
+def _then(done: GridFits, more: GridFits) -> GridFits:
+    return GridFits(
         coefs=[sp.hstack(pair, format="csc") for pair in zip(done.coefs, more.coefs, strict=True)],
         intercepts=np.concatenate([done.intercepts, more.intercepts]),
         n_iter=np.concatenate([done.n_iter, more.n_iter]),
@@ -109,16 +108,16 @@ def _then(done: Along, more: Along) -> Along:
     )
 
 
-def unpack(record: Record, kept: Tensors, file: str) -> dict[str, Along]:
+def unpack(record: Record, kept: Tensors, file: str) -> dict[str, GridFits]:
     """The folds of a file."""
     try:
         folds = _dict(record.get("folds"))
-        return {name: _unpack_along(name, _dict(folds[name]), kept) for name in folds}
+        return {name: _unpack_fits(name, _dict(folds[name]), kept) for name in folds}
     except ValueError as error:
         raise ModelError(f"{file}: {error}") from error
 
 
-def _unpack_along(name: str, about: Record, kept: Tensors) -> Along:
+def _unpack_fits(name: str, about: Record, kept: Tensors) -> GridFits:
     d, targets = about.get("d"), about.get("targets")
     if type(d) is not int or not 0 < d < 2**31 or type(targets) is not int or targets < 1:
         raise ValueError("a fold is incomplete")
@@ -127,7 +126,7 @@ def _unpack_along(name: str, about: Record, kept: Tensors) -> Along:
     sizes = {X.shape[1] for X in coefs} | {len(n_iter)}
     if intercepts is None or sizes != {len(n_iter)} or intercepts.shape != (len(n_iter), targets):
         raise ValueError("a fold is incomplete")
-    return Along(coefs, intercepts, n_iter, [])
+    return GridFits(coefs, intercepts, n_iter, [])
 
 
 def _dict(value: Any) -> Record:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from shotgun.kinds import KINDS
 from shotgun.problem import check_number, is_sparse
 from shotgun.solve import lambda_max
 
@@ -57,6 +58,8 @@ class Inspection:
         lines = [str(self), model]
         if hasattr(self, "objective_"):  # which a *CV estimator without a refit has not
             lines += ["", *aligned([head, *self._certificates()])]
+        if "gradient" in np.atleast_1d(getattr(self, "certificate_", "gap")):
+            lines += ["~ estimated from the gradient, as nothing penalises some weights: no bound"]
         if weights := self._largest(n_weights):
             lines += ["", "largest weights", *aligned(weights)]
         return "\n".join(lines)
@@ -81,10 +84,15 @@ class Inspection:
         if joint(self, len(coef)):
             coef, labels = np.abs(coef).sum(axis=0, keepdims=True), [""]
             intercepts = [f"{len(intercepts)} of them" if np.any(model.intercept_) else "0"]
+        how = np.atleast_1d(getattr(model, "certificate_", "gap"))
+        gaps = [
+            f"{'~' if proof == 'gradient' else ''}{value:.2g}"
+            for value, proof in np.broadcast(np.atleast_1d(model.dual_gap_), how)
+        ]
         columns = [
             labels,
             [f"{value:.6g}" for value in np.atleast_1d(model.objective_)],
-            [f"{value:.2g}" for value in np.atleast_1d(model.dual_gap_)],
+            gaps,
             [f"{value:.2g}" for value in np.atleast_1d(model.tolerance_)],
             np.atleast_1d(model.status_),
             map(str, np.count_nonzero(coef, axis=1)),
@@ -225,25 +233,16 @@ def _refits(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Iter
     X, targets, weights = model._data(X, y, sample_weight, reset=False)
     if len(targets) != k or not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError("y must have the classes or targets that the model was fitted to")
-    known = columns("offset", offset, len(y), k)
+    offsets = columns("offset", offset, len(y), k)
     free = copy(model)
     free._strength = lambda n: 0.0
     free.warm_start, free.l1_ratio, free.selection = True, 1.0, "cyclic"
     for rows in [list(range(k))] if joint(model, k) else [[i] for i in range(k)]:
         free.coef_ = coef[rows]
         free.penalty_factor = np.where(free.coef_.any(axis=0), 0.0, np.inf)
-        offsets = None if offset is None else np.column_stack([known[i] for i in rows])
-        [fit] = free._solve(X, [targets[i] for i in rows], weights, offsets)
+        own = None if offset is None else np.column_stack([offsets[i] for i in rows])
+        [fit] = free._solve(X, [targets[i] for i in rows], weights, own)
         yield fit, coef[rows].reshape(fit.x.shape), single(intercept[rows])
-
-
-_PLAIN = {  # scikit-learn's class for each loss, and the parameters that mean the same there
-    "squared": ("linear_model", "ElasticNet", ("alpha", "l1_ratio", "positive")),
-    "logistic": ("linear_model", "LogisticRegression", ("penalty", "l1_ratio", "class_weight")),
-    "squared_hinge": ("svm", "LinearSVC", ("penalty", "class_weight")),
-    "huber": ("linear_model", "HuberRegressor", ()),
-    "poisson": ("linear_model", "PoissonRegressor", ()),
-}
 
 
 def chosen_by(model: Any, name: str) -> Any:
@@ -254,22 +253,19 @@ def chosen_by(model: Any, name: str) -> Any:
 
 def _plain(model: Any) -> Any:
     """scikit-learn's estimator, not fitted, with the parameters of ours."""
-    module, name, shared = _PLAIN[model._loss]
-    known = model.get_params()
-    if model._loss == "squared" and not {"l1_ratio", "l1_ratio_"} & {*known, *vars(model)}:
-        name, shared = "Lasso", ("alpha", "positive")
+    _, plain, alike, _ = KINDS[model._loss]
+    own = model.get_params()
+    if model._loss == "squared" and not {"l1_ratio", "l1_ratio_"} & {*own, *vars(model)}:
+        plain, alike = "linear_model.Lasso", ("alpha", "positive")
     params = {"fit_intercept": model.fit_intercept}
-    params |= {
-        each: chosen_by(model, each) for each in shared if each != "penalty" or each in known
-    }
-    if model._loss in ("logistic", "squared_hinge"):
-        params["C"] = chosen_by(model, "C")
+    params |= {name: chosen_by(model, name) for name in alike if name != "penalty" or name in own}
     if model._loss == "logistic":
         params["solver"] = "saga"  # takes every l1_ratio
     if model._loss == "huber":
         params["epsilon"] = max(1.0, model.epsilon)
     if model._loss == "poisson":
         params["alpha"] = chosen_by(model, "alpha") * (1 - chosen_by(model, "l1_ratio"))
+    module, name = plain.split(".")
     return getattr(importlib.import_module(f"sklearn.{module}"), name)(**params)
 
 
@@ -316,7 +312,7 @@ class PathProblem:
         return [
             coefs
             for group in ([each] if joint(self.model, len(each)) else [[one] for one in each])
-            for coefs in self.model._along(
+            for coefs in self.model._fit_grid(
                 self.X,
                 [target for target, _ in group],
                 weights,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ from sklearn.metrics import d2_tweedie_score, r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
-from shotgun.estimator import Array, SparseLinearModel, by_columns, lazily, user_level
+from shotgun.estimator import Array, SparseLinearModel, by_columns, lazily, warn_user
 from shotgun.problem import Vector, check_vector
 from shotgun.solve import lambda_max
 
@@ -80,13 +79,15 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
     fit_intercept : bool
         Fit b, unpenalised.
     precompute : bool or array of shape (n_features, n_features)
-        Ignored: what is needed of the Gram matrix is computed. One that is given must be that of X.
+        Not used: what is needed of the Gram matrix is computed. One that is given is checked
+        against X.
     copy_X
         Accepted and ignored: X is never written to.
     max_iter : int or None
         Most epochs; an epoch updates every feature of the working set once.
     tol : float
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
+        Stop when the duality gap is at most `tol` times the objective at w = 0, precisely: F0 of
+        :func:`shotgun.solve`.
     warm_start : bool
         Begin at the `coef_` of the last fit.
     positive : bool
@@ -115,7 +116,11 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
     support_ : ndarray
         Features with a weight that is not zero.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        Upper bound on the distance of the objective from its minimum.
+        Upper bound on the distance of the objective from its minimum, if `certificate_` says "gap".
+    certificate_ : {"gap", "gradient"} or list of them
+        "gradient" where weights without a penalty (alpha is 0, or the columns of factor 0 are
+        nearly collinear) leave no duality gap: `dual_gap_` is then an estimate, and no bound.
+        Models from files of an earlier version do not have it.
     n_iter_ : int or list of int
         Epochs.
     status_ : str or list of str
@@ -196,11 +201,10 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
             Known part of the predictor.
         """
         if self.alpha == 0:
-            warnings.warn(
+            warn_user(
                 "With alpha=0, this algorithm does not converge well. You are advised to use the "
                 "LinearRegression estimator: where nothing is penalised there is no duality gap",
                 UserWarning,
-                stacklevel=user_level(),
             )
         return super().fit(X, y, sample_weight, offset=offset)
 
@@ -337,6 +341,8 @@ class SparseHuberRegressor(SparseRegressor):
     where H(r) is r^2 / 2 as far as ``|r| <= epsilon`` and ``epsilon * (|r| - epsilon / 2)`` beyond.
     Unlike scikit-learn's HuberRegressor it does not estimate a scale: epsilon is in units of y.
 
+    Parameters not listed here, and all attributes, are those of :class:`shotgun.ElasticNet`.
+
     Parameters
     ----------
     alpha, l1_ratio : float
@@ -344,7 +350,15 @@ class SparseHuberRegressor(SparseRegressor):
     epsilon : float
         Where the loss becomes linear.
 
-    The others, and the attributes, are those of :class:`ElasticNet`.
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> X = np.arange(10.0)[:, None]
+    >>> y = 2 * X[:, 0]
+    >>> y[9] = -100  # a gross error
+    >>> model = shotgun.SparseHuberRegressor(alpha=0.01, epsilon=0.1).fit(X, y)
+    >>> round(float(model.coef_[0]), 1)
+    2.0
     """
 
     _loss = "huber"
@@ -388,15 +402,23 @@ class SparsePoissonRegressor(SparseRegressor):
         1 / n * sum_i s_i (y_i log(y_i / m_i) - y_i + m_i)
         + alpha * l1_ratio * ||w||_1 + alpha * (1 - l1_ratio) / 2 * ||w||^2
 
-    `predict` gives m, `score` the share of the deviance that is explained.
+    `predict` gives m, `score` the share of the deviance that is explained. An `offset` is the log
+    of the exposure.
+
+    Parameters not listed here, and all attributes, are those of :class:`shotgun.ElasticNet`.
 
     Parameters
     ----------
     alpha, l1_ratio : float
         Weight of the penalty, and the share of the L1 norm in it.
 
-    The others, and the attributes, are those of :class:`ElasticNet`. An `offset` is the log of the
-    exposure.
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = shotgun.SparsePoissonRegressor(alpha=1e-4).fit(X, [1, 2, 4, 8])
+    >>> model.predict([[4.0]]).round(1).tolist()
+    [16.0]
     """
 
     _loss = "poisson"
@@ -441,10 +463,9 @@ def path_alphas(alphas: Any, n_alphas: Any) -> Any:
         old = (
             "'alphas=None' is deprecated" if alphas is None else "'n_alphas' was deprecated in 1.9"
         )
-        warnings.warn(
+        warn_user(
             f"{old} and will be removed in 1.11 of scikit-learn: pass a number as 'alphas'",
             FutureWarning,
-            stacklevel=user_level(),
         )
     if alphas is None or isinstance(alphas, str):
         return 100 if n_alphas == "deprecated" else n_alphas
@@ -475,11 +496,10 @@ def alpha_grid(
 def check_gram(gram: Array, X: Array, weights: Vector | None, fit_intercept: bool) -> None:
     """One entry of the Gram matrix that came with X, against X."""
     if fit_intercept and not np.allclose(np.average(X, axis=0, weights=weights), 0):
-        warnings.warn(
+        warn_user(
             "Gram matrix was provided but X was centered to fit intercept: "
             "recomputing Gram matrix.",
             UserWarning,
-            stacklevel=user_level(),
         )
         return
     j = X.shape[1] // 2

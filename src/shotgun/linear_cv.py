@@ -20,6 +20,9 @@ from shotgun.selection import CrossValidated, Data, Run, check_ratios
 class ElasticNetCV(CrossValidated, SparseRegressor):
     """Elastic net whose alpha, and l1_ratio if there are several, cross-validation chooses.
 
+    Parameters and attributes not listed here are those of :class:`shotgun.ElasticNet`; the
+    attributes belong to the fit to all data.
+
     Parameters
     ----------
     l1_ratio : float or array
@@ -42,8 +45,6 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
     callback : callable, optional
         As in :class:`shotgun.ElasticNet`; the rows have the number of the `fold` too.
 
-    The others are those of :class:`shotgun.ElasticNet`.
-
     Attributes
     ----------
     alpha_, l1_ratio_ : float
@@ -60,8 +61,6 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
         The alphas that belong to them.
     min_index_, one_se_index_, best_index_ : int
         Where on it the best score is, the simplest model about as good, and the one taken.
-
-    The others are those of :class:`shotgun.ElasticNet`, of the fit to all data.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
             self.eps,
             model.l1_ratio,
             weights=data.weights,
-            offset=data.known[0],
+            offset=data.offsets[0],
             **{name: options[name] for name in taken},
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,13 +17,13 @@ from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from shotgun.estimator import (
-    Along,
     Array,
+    GridFits,
     SparseLinearModel,
     Unfinished,
     columns,
     lazily,
-    user_level,
+    warn_user,
 )
 from shotgun.multinomial import multinomial, multinomial_path
 from shotgun.problem import Vector
@@ -113,7 +112,8 @@ class LogisticRegression(SparseClassifier):
     l1_ratio : float
         Share of the L1 norm in the penalty; 1 by default, where scikit-learn has 0.
     tol : float
-        Stop when the duality gap is at most `tol` times the objective at w = 0.
+        Stop when the duality gap is at most `tol` times the objective at w = 0, precisely: F0 of
+        :func:`shotgun.solve`.
     fit_intercept : bool
         Fit b, unpenalised.
     class_weight : dict, "balanced" or None
@@ -140,7 +140,7 @@ class LogisticRegression(SparseClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (1,)
         Epochs; of more than two classes those of the class that had most.
-    support_, dual_gap_, status_, parallelism_, n_features_in_, feature_names_in_
+    support_, dual_gap_, certificate_, status_, parallelism_, n_features_in_, feature_names_in_
         As in :class:`shotgun.ElasticNet`.
 
     Examples
@@ -199,26 +199,30 @@ class LogisticRegression(SparseClassifier):
         if self.penalty != "deprecated":
             strength, ratio = self._deprecated_penalty(strength)
         elif ratio is None:
-            _warn("'l1_ratio=None' was deprecated in version 1.8. Use l1_ratio=0", FutureWarning)
+            warn_user(
+                "'l1_ratio=None' was deprecated in version 1.8. Use l1_ratio=0", FutureWarning
+            )
         ratio = 0.0 if ratio is None else ratio
         return strength * ratio, strength * (1 - ratio)
 
     def _deprecated_penalty(self, strength: float) -> tuple[float, float | None]:
         """The whole penalty and its share of the L1 norm, as `penalty` wants them."""
-        _warn(
+        warn_user(
             "'penalty' was deprecated in version 1.8 of scikit-learn. Use l1_ratio=1 for 'l1', "
             "l1_ratio=0 for 'l2', 0 < l1_ratio < 1 for 'elasticnet', C=inf for None",
             FutureWarning,
         )
         if self.penalty is None:
             if self.C != 1.0:
-                _warn("Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning)
+                warn_user(
+                    "Setting penalty=None will ignore the C and l1_ratio parameters", UserWarning
+                )
             return 0.0, self.l1_ratio
         if self.penalty == "elasticnet" and self.l1_ratio is None:
             raise ValueError("l1_ratio must be specified when penalty is elasticnet")
         ratio = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
         if ratio != self.l1_ratio:
-            _warn(
+            warn_user(
                 f"Inconsistent values: penalty={self.penalty} with l1_ratio={self.l1_ratio}. The "
                 "l1_ratio parameter is only used when penalty is 'elasticnet'. "
                 f"Got (penalty={self.penalty})",
@@ -250,17 +254,17 @@ class LogisticRegression(SparseClassifier):
         )
         return [fit]
 
-    def _along(
+    def _fit_grid(
         self,
         X: Any,
         targets: list[Array],
         weights: Vector | None,
-        known: list[Vector | None],
+        offsets: list[Vector | None],
         strengths: Vector,
         **how: Any,
-    ) -> Along:
+    ) -> GridFits:
         if len(targets) == 1:
-            return super()._along(X, targets, weights, known, strengths, **how)
+            return super()._fit_grid(X, targets, weights, offsets, strengths, **how)
         assert self.l1_ratio is not None
         options = self._joint_options(X.shape[0]) | how
         options |= {"l2": strengths * (1 - self.l1_ratio)}
@@ -270,10 +274,10 @@ class LogisticRegression(SparseClassifier):
             np.column_stack(targets),
             strengths * self.l1_ratio,
             weights=weights,
-            offset=together(known),
+            offset=together(offsets),
             **options,
         )
-        return Along(
+        return GridFits(
             coefs=[
                 sp.csc_array(np.column_stack([fit.x[k] for fit in fits]))
                 for k in range(len(targets))
@@ -310,13 +314,9 @@ class LogisticRegression(SparseClassifier):
         return np.asarray(np.log(self.predict_proba(X, offset=offset)))
 
 
-def together(known: list[Any]) -> Any:
+def together(offsets: list[Any]) -> Any:
     """The offsets of all classes, if there are any, as one matrix."""
-    return None if known[0] is None else np.column_stack(known)
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    warnings.warn(message, category, stacklevel=user_level())
+    return None if offsets[0] is None else np.column_stack(offsets)
 
 
 class LinearSVC(SparseClassifier):
@@ -324,6 +324,10 @@ class LinearSVC(SparseClassifier):
 
     Minimises, for labels -1 and +1, ||w||_1 + C * sum_i s_i max(0, 1 - y_i (x_i'w + b))^2; more
     than two classes one against the rest. The intercept is not penalised (liblinear's is).
+
+    Parameters not listed here, and all attributes, are those of
+    :class:`shotgun.LogisticRegression`; but `dual_gap_` is that of the objective over C, and
+    `n_iter_` the largest of all classes.
 
     Parameters
     ----------
@@ -336,8 +340,13 @@ class LinearSVC(SparseClassifier):
     dual, intercept_scaling
         Accepted and ignored.
 
-    The others, and the attributes, are those of :class:`shotgun.LogisticRegression`; `dual_gap_` is
-    that of the objective over C, and `n_iter_` the largest of all classes.
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> X = np.random.default_rng(0).normal(size=(50, 4))
+    >>> model = shotgun.LinearSVC(C=1.0).fit(X, X[:, 1] > 0)
+    >>> model.status_, model.score(X, X[:, 1] > 0)
+    ('converged', 1.0)
     """
 
     _loss = "squared_hinge"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -17,17 +16,28 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
-from shotgun.estimator import Along, Array, SparseLinearModel, user_level
+from shotgun.estimator import Array, GridFits, SparseLinearModel, warn_user
 from shotgun.logistic import LogisticRegression
 from shotgun.problem import Vector, check_vector
 from shotgun.selection import CrossValidated, Data, Run, check_ratios, mean
 
 # What only the fit to all data has.
-CERTIFICATE = ("objective_", "dual_gap_", "tolerance_", "status_", "parallelism_", "screened_")
+CERTIFICATE = (
+    "objective_",
+    "dual_gap_",
+    "certificate_",
+    "tolerance_",
+    "status_",
+    "parallelism_",
+    "screened_",
+)
 
 
 class LogisticRegressionCV(CrossValidated, LogisticRegression):
     """Logistic regression whose C, and l1_ratio if there are several, cross-validation chooses.
+
+    Parameters and attributes not listed here are those of :class:`shotgun.LogisticRegression`; the
+    attributes belong to the fit to all data.
 
     Parameters
     ----------
@@ -56,8 +66,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
     callback : callable, optional
         As in :class:`shotgun.ElasticNet`; the rows have the number of the `fold` too.
 
-    The others are those of :class:`shotgun.LogisticRegression`.
-
     Attributes
     ----------
     Cs_, l1_ratios_ : ndarray
@@ -76,8 +84,6 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         The Cs that belong to them, ascending.
     min_index_, one_se_index_, best_index_ : int
         Where on it the best score is, the simplest model about as good, and the one taken.
-
-    The others are those of :class:`shotgun.LogisticRegression`, of the fit to all data.
 
     Examples
     --------
@@ -144,14 +150,16 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 
     def _models(self) -> list[Any]:
         if self.scoring == "warn":
-            warn_future(
+            warn_user(
                 "The default value of the parameter 'scoring' will change from accuracy to "
-                "'neg_log_loss' in version 1.11 of scikit-learn: name the one that you want"
+                "'neg_log_loss' in version 1.11 of scikit-learn: name the one that you want",
+                FutureWarning,
             )
         if self.use_legacy_attributes == "warn":
-            warn_future(
+            warn_user(
                 "The default value of use_legacy_attributes will change from True to False in "
-                "version 1.10 of scikit-learn: say which one you want"
+                "version 1.10 of scikit-learn: say which one you want",
+                FutureWarning,
             )
         shared = self._shared(LogisticRegression) | {"penalty": "deprecated"}
         return [LogisticRegression(**shared, l1_ratio=ratio) for ratio in self._ratios()]
@@ -160,10 +168,15 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         """The shares of the L1 norm to try, after scikit-learn's deprecations."""
         ratios = self.l1_ratios
         if self.penalty != "deprecated":
-            warn_future("'penalty' was deprecated in version 1.8 of scikit-learn. Use l1_ratios")
+            warn_user(
+                "'penalty' was deprecated in version 1.8 of scikit-learn. Use l1_ratios",
+                FutureWarning,
+            )
             ratios = {"l1": (1.0,), "l2": (0.0,)}.get(self.penalty, ratios)
         elif ratios is None:
-            warn_future("'l1_ratios=None' was deprecated in version 1.8. Use l1_ratios=(0,)")
+            warn_user(
+                "'l1_ratios=None' was deprecated in version 1.8. Use l1_ratios=(0,)", FutureWarning
+            )
             ratios = (0.0,)
         return check_ratios("l1_ratios", () if ratios is None else ratios)
 
@@ -232,7 +245,7 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
         """From (fold, l1_ratio, C, ...) to (fold, C, l1_ratio, ...), less an l1_ratio of None."""
         return values[:, 0] if self.l1_ratios is None else np.swapaxes(values, 1, 2)
 
-    def _dense(self, fits: Along) -> Array:
+    def _dense(self, fits: GridFits) -> Array:
         weights = np.stack([coef.T.toarray() for coef in fits.coefs], axis=1)
         intercepts = [fits.intercepts[:, :, None]] if self.fit_intercept else []
         return np.concatenate([weights, *intercepts], axis=2)
@@ -276,8 +289,3 @@ class LogisticRegressionCV(CrossValidated, LogisticRegression):
 def places(Cs: Vector) -> Array:
     """Where each of them is on the sorted grid."""
     return np.argsort(np.argsort(Cs, kind="stable"))
-
-
-def warn_future(message: str) -> None:
-    """As scikit-learn warns of its deprecations."""
-    warnings.warn(message, FutureWarning, stacklevel=user_level())

@@ -10,9 +10,9 @@ where the intercept absorbs it or standardising asks for it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 import shotgun._core as _core
 from shotgun._threads import one_blas_thread
 from shotgun.newton import UNSEEN, newton_steps
-from shotgun.problem import Vector, check_number, check_threads
+from shotgun.problem import Vector, check_number, check_threads, taken_by
 from shotgun.softmax import (
     Certificate,
     Mask,
@@ -31,7 +31,7 @@ from shotgun.softmax import (
     check_start,
     state,
 )
-from shotgun.solve import make_options
+from shotgun.solve import make_options, until
 
 Row: TypeAlias = dict[str, Any]
 
@@ -158,6 +158,8 @@ def multinomial_path(
 ) -> list[MultinomialSolution]:
     """Fit many lams, each from where the last one ended.
 
+    Parameters not listed here are those of :func:`multinomial`.
+
     Parameters
     ----------
     lams : array of shape (m,)
@@ -171,41 +173,18 @@ def multinomial_path(
     callback : callable, optional
         Called with each round's row; returning True ends the path.
 
-    The others are those of :func:`multinomial`.
-
     Returns
     -------
     list of MultinomialSolution
     """
-    seconds = np.inf if deadline is None else check_number("deadline", deadline)
-    end = time.monotonic() + seconds
-    options = make_options(
-        engine=engine,
-        P=P,
-        n_threads=check_threads(n_threads),
-        tol=tol,
-        working_set=True,
-        order=order,
-        max_epochs=max_epochs,
-        seed=seed,
-    )
+    left = until(deadline)
+    given = locals() | {"n_threads": check_threads(n_threads), "working_set": True}
+    options = make_options(**taken_by(make_options, given))
     strengths = [check_number("lam", lam) for lam in np.atleast_1d(np.asarray(lams))]
     ridges = [check_number("l2", v) for v in np.broadcast_to(l2, len(strengths))]
-    problem = state(
-        A,
-        y,
-        offset,
-        lam=strengths[0],
-        n_threads=options.threads,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        weights=weights,
-        penalty_factor=penalty_factor,
-        l2=ridges[0],
-        bounds=bounds,
-    )
+    problem = state(given | {"lam": strengths[0], "l2": ridges[0]})
     x = None if x0 is None else check_start(x0, problem)
-    watch = _Watch(options.tol, options.max_epochs, end, callback)
+    watch = _Watch(options.tol, options.max_epochs, left, callback)
     fits: list[MultinomialSolution] = []
     with one_blas_thread():
         for lam, ridge in zip(strengths, ridges, strict=True):
@@ -222,7 +201,7 @@ class _Watch:
 
     tol: float
     max_epochs: int
-    end: float
+    left: Callable[[], float]  # of the deadline
     callback: Callable[[Row], Any] | None
     epochs: Vector = field(init=False)  # of each class
     null: Vector = field(init=False)  # F0 of each class, were it alone
@@ -230,9 +209,6 @@ class _Watch:
 
     def begin(self, k: int, null: float) -> None:
         self.epochs, self.null = np.zeros(k), np.full(k, null / k)
-
-    def left(self) -> float:
-        return max(0.0, self.end - time.monotonic())
 
     def over(self) -> bool:
         return self.left() == 0
@@ -250,7 +226,7 @@ def _fit(
     problem: Softmax, options: _core.Options, x: Matrix | None, watch: _Watch
 ) -> MultinomialSolution:
     """Certify, sweep, Newton: a handful of rounds."""
-    began, k = time.monotonic(), len(problem.Y)
+    began, k = perf_counter(), len(problem.Y)
     null = _null(problem)
     point = null if x is None else _start(problem, x, null)
     watch.begin(k, null.F)
@@ -260,7 +236,7 @@ def _fit(
         proof = certify(problem, point)
         lower = max(lower, point.F - proof.gap) if proof.exact else lower
         gap = min(proof.gap, point.F - lower)
-        trace.append(_row(problem, point, gap, watch, len(trace), time.monotonic() - began))
+        trace.append(_row(problem, point, gap, watch, len(trace), perf_counter() - began))
         if gap <= watch.tol * null.F:
             return _solution(problem, point, null, proof, "converged", watch, trace)
         progress = best - point.F > UNSEEN * abs(point.F) or gap < 0.9 * least

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 from enum import StrEnum
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
+from shotgun.kinds import Loss
+
 Given = SimpleNamespace  # the options of a call, by their names
-
-
-class Loss(StrEnum):
-    squared = "squared"
-    logistic = "logistic"
-    squared_hinge = "squared_hinge"
-    huber = "huber"
-    poisson = "poisson"
 
 
 class Impute(StrEnum):
@@ -51,7 +46,7 @@ Format = Annotated[
         "--format",
         metavar="NAME",
         help="svmlight, csv, tsv, parquet, arrow, npz or mtx.",
-        show_default="as the suffix tells",
+        show_default="from the suffix",
     ),
 ]
 Weights = Annotated[str | None, data("--weights", metavar="COLUMN", help="Weights of the samples.")]
@@ -73,7 +68,7 @@ MaxBytes = Annotated[
         "--max-bytes",
         metavar="N",
         min=1,
-        help="What DATA may unpack to.",
+        help="Refuse DATA that unpacks to more bytes.",
         show_default="256 MB, or 100 times the file",
     ),
 ]
@@ -100,7 +95,7 @@ LamRatio = Annotated[
         "--lam-ratio",
         metavar="X",
         min=0,
-        help="The same, over the least lam that makes all weights zero.",
+        help="Lam as a fraction of the smallest one that makes all weights zero.",
         show_default="0.1",
     ),
 ]
@@ -109,17 +104,18 @@ Tol = Annotated[
 ]
 NoIntercept = Annotated[bool, fit("--no-intercept", help="Fit no constant.")]
 Standardize = Annotated[
-    bool, fit("--standardize", help="Penalise the weights of features of unit variance.")
+    bool, fit("--standardize", help="Penalise weights as if features had unit variance.")
 ]
 Deadline = Annotated[
-    float | None, fit("--deadline", metavar="SECONDS", min=0, help="When to stop regardless.")
+    float | None,
+    fit("--deadline", metavar="SECONDS", min=0, help="Stop after this time, converged or not."),
 ]
 Threads = Annotated[
     int | None,
-    fit("--threads", metavar="N", min=1, help="At most.", show_default="all processors"),
+    fit("--threads", metavar="N", min=1, help="Most to use.", show_default="all processors"),
 ]
 Seed = Annotated[
-    int, fit("--seed", metavar="N", min=0, max=2**32 - 1, help="Of all that is random.")
+    int, fit("--seed", metavar="N", min=0, max=2**32 - 1, help="Seed of everything random.")
 ]
 Workers = Annotated[
     int | None,
@@ -133,18 +129,16 @@ LamCount = Annotated[int, fit("--n-lams", metavar="N", min=1, help="How many lam
 Eps = Annotated[float, fit("--eps", metavar="X", help="The last lam over the first.")]
 Output = Annotated[
     str | None,
-    result("--output", "-o", metavar="FILE", help="Write it here, by custom as .shotgun."),
+    result("--output", "-o", metavar="FILE", help="Write the result here, usually as .shotgun."),
 ]
 Resume = Annotated[bool, result("--resume", help="Continue what was interrupted, from --output.")]
-Json = Annotated[bool, result("--json", help="JSON for machines instead of a table.")]
+Json = Annotated[bool, result("--json", help="Print JSON instead of a table.")]
 Plot = Annotated[str | None, result("--plot", metavar="FILE", help="Draw it: png, svg or pdf.")]
 Report = Annotated[
     str | None,
-    result("--report", metavar="FILE", help="Tell it all on one page of HTML."),
+    result("--report", metavar="FILE", help="Write a report: one page of HTML."),
 ]
-Folds = Annotated[
-    int, fit("--folds", metavar="N", min=2, help="How many parts are held out, in turn.")
-]
+Folds = Annotated[int, fit("--folds", metavar="N", min=2, help="How many folds.")]
 Select = Annotated[
     Selection,
     fit("--select", metavar="HOW", help="min: least error; 1se: fewest features about as good."),
@@ -154,12 +148,31 @@ AnyFile = Annotated[
 ]
 Proba = Annotated[bool, result("--proba", help="The probability of every class.")]
 Predictions = Annotated[
-    str, result("--output", "-o", metavar="FILE", help="Where to.", show_default="stdout")
+    str,
+    result("--output", "-o", metavar="FILE", help="Where predictions go.", show_default="stdout"),
 ]
 NewFile = Annotated[str, typer.Argument(metavar="OUTPUT", help="The new file, or - for stdout.")]
+
+
+def size(text: str) -> int:
+    """Bytes, of 2GB, 500MB or a number alone, which is of GB."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d*)?|\.\d+) ?(GB|MB)?", text, re.IGNORECASE)
+    count = 0
+    if found is not None:
+        count = int(float(found[1]) * 2 ** (20 if (found[2] or "").upper() == "MB" else 30))
+    if count < 10 << 20:
+        raise typer.BadParameter(f"{text!r} is not a size from 10MB on, as 2GB is")
+    return count
+
+
 Memory = Annotated[
-    float,
-    result("--memory", metavar="GB", min=0.01, help="To use, about, with --to disk."),
+    int,
+    result(
+        "--memory",
+        metavar="SIZE",
+        parser=size,
+        help="About how much to use with --to disk: 2GB, 500MB.",
+    ),
 ]
 NewFormat = Annotated[
     str | None,
@@ -167,13 +180,15 @@ NewFormat = Annotated[
         "--to",
         metavar="NAME",
         help="svmlight, npz, csv, tsv, parquet or disk (a folder that fits read in place).",
-        show_default="as the suffix tells",
+        show_default="from the suffix",
     ),
 ]
 Size = Annotated[int, fit("--size", min=16, max=128, metavar="N", help="Pixels a side.")]
 Picture = Annotated[str, result("--output", "-o", metavar="FILE", help="The picture.")]
 Quick = Annotated[bool, fit("--quick", help="Ten minutes instead of hours.")]
-Folder = Annotated[str, result("--out", metavar="DIR", help="Where to; continued if it is there.")]
+Folder = Annotated[
+    str, result("--out", metavar="DIR", help="Where results go; continued if it exists.")
+]
 FigureNumber = Annotated[
     int | None,
     fit("--figure", metavar="N", min=1, max=6, help="Run for this figure only; 6: memory wall."),
@@ -184,12 +199,22 @@ SolverName = Annotated[
 ProblemName = Annotated[str | None, fit("--problem", metavar="NAME", help="Only this problem.")]
 RaceLimit = Annotated[
     float | None,
-    fit("--limit", metavar="SECONDS", min=0.001, help="Of a race; by default a minute or more."),
+    fit(
+        "--limit",
+        metavar="SECONDS",
+        min=0.001,
+        help="Time limit of each race; a minute or more by default.",
+    ),
 ]
 Hours = Annotated[
     float | None,
-    fit("--hours", metavar="H", min=0.0, help="Begin no run after so many; 0 draws what is there."),
+    fit(
+        "--hours",
+        metavar="H",
+        min=0.0,
+        help="Start no run after that many; 0 only draws results so far.",
+    ),
 ]
 MostFeatures = Annotated[
-    int | None, fit("--features", metavar="N", min=1, help="Problems of at most so many features.")
+    int | None, fit("--features", metavar="N", min=1, help="Only problems with at most N features.")
 ]

@@ -350,7 +350,8 @@ def _certificate(told: Record, given: Given) -> list[Html]:
         shown = facts({name: _text(values[0]) for name, values in columns.items()})
     else:
         shown = _plain_table({"class": told["classes"]} | columns)
-    return [shown, element("p", _meaning(told["lam"], given.tol), class_="note")]
+    exact = "gradient" not in _each(certificate.get("certificate", "gap"))
+    return [shown, element("p", _meaning(exact, given.tol), class_="note")]
 
 
 def _certificate_of_path(fits: Fits, given: Given) -> list[Html]:
@@ -360,12 +361,13 @@ def _certificate_of_path(fits: Fits, given: Given) -> list[Html]:
         "largest gap": _text(fits.gaps.max()),
         "tolerance": _text(fits.tolerance),
     }
-    return [facts(shown), element("p", _meaning(fits.lams.min(), given.tol), class_="note")]
+    exact = "gradient" not in fits.certificates
+    return [facts(shown), element("p", _meaning(exact, given.tol), class_="note")]
 
 
-def _meaning(lam: float, tol: float) -> str:
-    if lam == 0:
-        return "Nothing is penalised: what stands for the gap is an estimate from the gradient."
+def _meaning(exact: bool, tol: float) -> str:
+    if not exact:
+        return "Some weights have no penalty: the gap is an estimate from the gradient, no bound."
     return (
         "Proved by duality: no weights whatsoever have an objective that is lower by more than the "
         f"gap. The tolerance is {tol:g} times the objective without any weight; the relative gap "

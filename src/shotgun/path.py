@@ -17,6 +17,7 @@ from shotgun.problem import (
     check_threads,
     check_vector,
     state_problem,
+    taken_by,
 )
 from shotgun.solve import Solution, facts, forward, make_options, rows, until
 
@@ -32,15 +33,24 @@ class Path:
     X : sparse array of shape (d, k), CSC
         The weights, one column per lam.
     intercepts, objectives, gaps : ndarray of shape (k,)
-        Of each fit; `gaps` bound F - F*.
+        Of each fit; `gaps` bound F - F* where `certificates` says "gap".
     tolerance : float
         What each gap had to reach: tol * F0.
     n_epochs : ndarray of shape (k,)
         Of each fit.
-    statuses : list of str
+    statuses, certificates : list of str
         Of each fit, as in :class:`shotgun.Solution`.
     seconds : float
         Wall time in the core.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> p = shotgun.path(np.eye(3), np.array([3.0, -2.0, 0.5]), n_lams=5, eps=0.1)
+    >>> len(p), p.X.shape, set(p.statuses)
+    (5, (3, 5), {'converged'})
+    >>> all(fit.gap <= p.tolerance for fit in p)
+    True
     """
 
     lams: Vector
@@ -66,6 +76,11 @@ class Path:
 
     def __iter__(self) -> Iterator[Solution]:
         return (self[k] for k in range(len(self)))
+
+    @property
+    def certificates(self) -> list[str]:
+        """Of each fit, as in :class:`shotgun.Solution`."""
+        return [fact["certificate"] for fact in self._facts]
 
     def _weights(self, k: int) -> Vector:
         x = np.zeros(self.X.shape[0])
@@ -162,33 +177,12 @@ def path(
     >>> p.X.toarray().T.tolist()
     [[0.5, 0.0, 0.0], [2.0, -1.0, 0.0]]
     """
-    left, n_threads = until(deadline), check_threads(n_threads)
-    how: dict[str, Any] = {
-        "engine": engine,
-        "P": P,
-        "tol": tol,
-        "working_set": working_set,
-        "order": order,
-        "max_epochs": max_epochs,
-        "seed": seed,
-    }
-    options = make_options(n_threads=n_threads, **how)
+    left = until(deadline)
+    given = locals() | {"n_threads": check_threads(n_threads)}
+    options = make_options(**taken_by(make_options, given))
     grid = _grid(lams, n_lams, eps, deviance, l2)
-    design, statement = state_problem(
-        A,
-        y,
-        1.0,
-        loss,
-        delta=delta,
-        n_threads=n_threads,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        weights=weights,
-        offset=offset,
-        penalty_factor=penalty_factor,
-        l2=grid.l2s[0] if grid.l2s else l2,
-        bounds=bounds,
-    )
+    given |= {"lam": 1.0, "l2": grid.l2s[0] if grid.l2s else l2}
+    design, statement = state_problem(**taken_by(state_problem, given))
 
     def run(grid: _core.Grid) -> list[_core.Solution]:
         return _core.path(design, statement, options, grid, left(), forward(callback))
@@ -201,10 +195,24 @@ def path(
 
     grid.lams = grid.lams or grid.below(_core.lambda_max(design, statement, options))
     vectors = (y, weights, offset, penalty_factor, *(bounds or ()), grid.lams, grid.l2s or l2)
-    what = {"loss": loss, "delta": delta, "deviance": deviance}
-    what |= {"fit_intercept": fit_intercept, "standardize": standardize}
-    same = identity(A, *vectors, **what, **how)
+    same = identity(A, *vectors, **{name: given[name] for name in _SAME})
     return Checkpoint(checkpoint, same).follow(grid, run)
+
+
+_SAME = (  # next to data and grid, in what a checkpoint continues
+    "loss",
+    "delta",
+    "deviance",
+    "fit_intercept",
+    "standardize",
+    "engine",
+    "P",
+    "tol",
+    "working_set",
+    "order",
+    "max_epochs",
+    "seed",
+)
 
 
 def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Grid:

@@ -6,7 +6,10 @@ computed, and is reported with the argument's name.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -369,6 +372,16 @@ def _bound(name: str, value: Any, size: int) -> Vector:
     if np.ndim(value) == 0:
         value = np.full(size, value)
     return check_vector(name, value, size, finite=False)
+
+
+def taken_by(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Of the arguments of :func:`shotgun.solve`, by name, those that a part of it takes."""
+    return {name: given[name] for name in _parameters(function)}
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def state_problem(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +27,8 @@ from sklearn.utils.metadata_routing import (
 
 from shotgun._threads import one_blas_thread
 from shotgun.estimator import (
-    Along,
     Array,
+    GridFits,
     SparseLinearModel,
     Unfinished,
     by_columns,
@@ -38,7 +37,7 @@ from shotgun.estimator import (
 )
 from shotgun.problem import Elsewhere, Vector, check_threads, check_vector
 from shotgun.progress import Progress, Row
-from shotgun.solve import Solution
+from shotgun.solve import Solution, until
 
 Fold = tuple[Array, Array]  # the rows to fit, the rows to score
 
@@ -51,12 +50,22 @@ class Data:
     y: Array
     targets: list[Array]
     weights: Vector | None
-    known: list[Any]  # the offset of each target, if there is one
+    offsets: list[Any]  # one for each target, None without
 
     def rows(self, fold: Array) -> Vector:
         """A fold as weights: the rows that are not in it weigh nothing."""
         counts = np.bincount(np.arange(len(self.y))[fold], minlength=len(self.y))
         return np.asarray(counts * (1.0 if self.weights is None else self.weights))
+
+
+@dataclass(frozen=True)
+class Job:
+    """One model on one fold, along its grid."""
+
+    model: SparseLinearModel
+    strengths: Vector
+    train: Array  # the rows to fit
+    test: Array  # the rows to score
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ class HeldOut:
     weights: Vector | None
 
     @classmethod
-    def of(cls, data: Data, fits: Along, test: Array, all_features: bool) -> HeldOut:
+    def of(cls, data: Data, fits: GridFits, test: Array, all_features: bool) -> HeldOut:
         """Of a fold's fits."""
         used = np.unique(np.concatenate([[0], *(coef.indices for coef in fits.coefs)]))
         coefs = np.stack([coef[used].toarray().T for coef in fits.coefs], axis=1)
@@ -89,9 +98,9 @@ class HeldOut:
         else:
             dense = True
             X = data.X[np.arange(len(data.y))[test][:, None], shown]
-        if data.known[0] is not None:
-            used = np.concatenate([used, len(shown) + np.arange(len(data.known))])
-            X = (np.hstack if dense else sp.hstack)([X, np.transpose(data.known)[test]])
+        if data.offsets[0] is not None:
+            used = np.concatenate([used, len(shown) + np.arange(len(data.offsets))])
+            X = (np.hstack if dense else sp.hstack)([X, np.transpose(data.offsets)[test]])
             ones = np.broadcast_to(np.eye(coefs.shape[1]), (len(coefs), *[coefs.shape[1]] * 2))
             coefs = np.concatenate([coefs, ones], axis=2)
         weights = None if data.weights is None else data.weights[test]
@@ -120,7 +129,7 @@ class HeldOut:
 class Run:
     """A fold: the fits along the grid, and their scores."""
 
-    fits: Along
+    fits: GridFits
     scores: Array
 
 
@@ -190,7 +199,7 @@ class CrossValidated(SparseLinearModel):
             `groups` for the splitter; with metadata routing enabled what the splitter and the
             scorer request.
         """
-        end = np.inf if self.deadline is None else time.monotonic() + self.deadline
+        left = until(self.deadline)
         X, y, counts = self._check(X, y, sample_weight)
         for_splitter, for_scorer = self._route(counts, params)
         models = self._models()
@@ -199,14 +208,14 @@ class CrossValidated(SparseLinearModel):
         rows = np.zeros((len(y), 1)) if isinstance(X, Elsewhere) else X
         folds = list(splitter.split(rows, y, **for_splitter))
         targets, weights = self._state(y, counts)
-        known = columns("offset", offset, len(y), len(targets))
-        data = Data(by_columns(X), y, targets, weights, known)
+        offsets = columns("offset", offset, len(y), len(targets))
+        data = Data(by_columns(X), y, targets, weights, offsets)
         check_folds(data, folds, is_classifier(self))
         grids = [self._grid(data, model) for model in models]
         progress = Progress(self, X, y, len(models) * len(folds))
-        runs = self._run(data, folds, models, grids, for_scorer, progress, end)
+        runs = self._run(data, folds, models, grids, for_scorer, progress, left)
         best = self._choose(grids, runs)
-        refit = self._refit(data, models[best], runs[best], offset, end)
+        refit = self._refit(data, models[best], runs[best], offset, left)
         if refit:
             self._keep(refit, X.dtype, self._scale(len(y)))
         self._tell([model.l1_ratio for model in models], best, grids, runs)
@@ -225,54 +234,54 @@ class CrossValidated(SparseLinearModel):
         grids: Sequence[Vector],
         for_scorer: dict[str, Any],
         progress: Progress,
-        end: float,
+        left: Callable[[], float],
     ) -> list[list[Run]]:
         """Every model on every fold, as many at once as there are threads."""
-        threads = check_threads(models[0]._options(len(data.y))["n_threads"])
-        workers = min(threads, len(models) * len(folds))
-        all_features = not isinstance(self._scorer(), _BaseScorer | None)
+        n = len(data.y)
+        jobs = [
+            Job(model, self._strengths(grid, n), train, test)
+            for model, grid in zip(models, grids, strict=True)
+            for train, test in folds
+        ]
+        threads = check_threads(models[0]._options(n)["n_threads"])
+        workers = min(threads, len(jobs))
         stop = Event()
 
-        def fit(job: int) -> Along:
-            k, f = divmod(job, len(folds))
-            train = folds[f][0]
-            task, tell = progress.fold(job)
-
-            def told(row: Row) -> bool:
-                return stop.is_set() or bool(tell and tell(row))
-
-            fits = models[k]._along(
-                data.X,
-                data.targets,
-                self._weigh(data.rows(train)),
-                data.known,
-                self._strengths(grids[k], len(data.y)),
-                n_threads=threads // workers,
-                deadline=left(end),
-                callback=tell if workers == 1 else told,
-            )
+        def fit(k: int) -> GridFits:
+            task, tell = progress.fold(k)
+            how = {
+                "n_threads": threads // workers,
+                "deadline": left(),
+                "callback": tell if workers == 1 else or_stop(tell, stop),
+            }
+            fits = self._fit_fold(data, jobs[k], self._weigh(data.rows(jobs[k].train)), how)
             progress.end(task)
             return fits
 
-        def score(job: int, fits: Along) -> Run:
-            k, f = divmod(job, len(folds))
-            test = folds[f][1]
-            held = HeldOut.of(data, fits, test, all_features)
-            return Run(fits, self._score(models[k], held, rows_of(for_scorer, test, len(data.y))))
+        def score(k: int, fits: GridFits) -> Run:
+            return Run(fits, self._score(data, jobs[k], fits, for_scorer))
 
         with one_blas_thread():
-            runs = side_by_side(fit, score, len(models) * len(folds), workers, stop)
+            runs = side_by_side(fit, score, len(jobs), workers, stop)
         return [runs[k : k + len(folds)] for k in range(0, len(runs), len(folds))]
 
-    def _score(self, model: SparseLinearModel, held: HeldOut, for_scorer: dict[str, Any]) -> Array:
-        """The score of every fit along the grid; more is better."""
+    def _fit_fold(self, data: Data, job: Job, weights: Vector, how: dict[str, Any]) -> GridFits:
+        """The fits of a job; what the fold holds out weighs nothing."""
+        return job.model._fit_grid(
+            data.X, data.targets, weights, data.offsets, job.strengths, **how
+        )
+
+    def _score(self, data: Data, job: Job, fits: GridFits, for_scorer: dict[str, Any]) -> Array:
+        """The score of every fit along the grid on what is held out; more is better."""
         scorer = self._scorer()
+        own = not isinstance(scorer, _BaseScorer | None)  # the user's
+        held = HeldOut.of(data, fits, job.test, all_features=own)
         if scorer is None:
             return -held.squared_errors()
-        model = clone(model)
+        model = clone(job.model)
         if is_classifier(self):
             model.classes_ = self.classes_
-        return held.scores(model, scorer, for_scorer)
+        return held.scores(model, scorer, rows_of(for_scorer, job.test, len(data.y)))
 
     def _choose(self, grids: Sequence[Vector], runs: Sequence[Sequence[Run]]) -> int:
         """The best model, the best value on its grid, and the simplest that is about as good."""
@@ -290,13 +299,18 @@ class CrossValidated(SparseLinearModel):
         return best
 
     def _refit(
-        self, data: Data, model: SparseLinearModel, runs: Sequence[Run], offset: Any, end: float
+        self,
+        data: Data,
+        model: SparseLinearModel,
+        runs: Sequence[Run],
+        offset: Any,
+        left: Callable[[], float],
     ) -> list[Solution]:
         """All data with the chosen penalty, from the mean of the folds' weights."""
         if not self.refit:
             return []
         model = self._at(clone(model), self.grid_[self.best_index_])
-        model.warm_start, model.deadline = True, left(end)
+        model.warm_start, model.deadline = True, left()
         starts = [[coef[:, [self.best_index_]] for coef in run.fits.coefs] for run in runs]
         model.coef_ = mean(starts)
         return model._solve(data.X, data.targets, data.weights, offset)
@@ -334,8 +348,8 @@ class CrossValidated(SparseLinearModel):
 
 
 def side_by_side(
-    fit: Callable[[int], Along],
-    score: Callable[[int, Along], Run],
+    fit: Callable[[int], GridFits],
+    score: Callable[[int, GridFits], Run],
     count: int,
     workers: int,
     stop: Event,
@@ -349,7 +363,7 @@ def side_by_side(
     config = get_config()  # of this thread
     failures: list[BaseException] = []
 
-    def configured(job: int) -> Along:
+    def configured(job: int) -> GridFits:
         try:
             with config_context(**config):
                 return fit(job)
@@ -372,6 +386,11 @@ def side_by_side(
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def or_stop(tell: Callable[[Row], bool] | None, stop: Event) -> Callable[[Row], bool]:
+    """A callback that tells, and that ends a fit once another has failed."""
+    return lambda row: stop.is_set() or bool(tell and tell(row))
 
 
 def check_folds(data: Data, folds: Sequence[Fold], classes: bool) -> None:
@@ -401,11 +420,6 @@ def mean(folds: Sequence[Sequence[Any]]) -> Array:
     """Over the folds, of the weights of each target."""
     targets = zip(*folds, strict=True)
     return np.array([sum(of_target).toarray().ravel() for of_target in targets]) / len(folds)
-
-
-def left(end: float) -> float | None:
-    """Seconds until then; None for ever."""
-    return None if end == np.inf else max(0.0, end - time.monotonic())
 
 
 def rows_of(params: dict[str, Any], rows: Array, n: int) -> dict[str, Any]:

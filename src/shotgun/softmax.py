@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import Elsewhere, Vector, check_vector, state_problem
+from shotgun.problem import Elsewhere, Vector, check_vector, state_problem, taken_by
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -64,10 +64,15 @@ class Softmax:
 
     def scores(self, x: Matrix, b: Vector) -> Matrix:
         z = self.offset + (b - x @ self.mean)[:, None]
-        for columns, A in _blocks(self.A):
-            if x[:, columns].any():
-                z += (A @ x[:, columns].T).T
-        return z
+        if isinstance(self.A, np.ndarray):
+            for columns, A in _blocks(self.A):
+                if x[:, columns].any():
+                    z += (A @ x[:, columns].T).T
+            return z
+        used = np.flatnonzero(x.any(axis=0))  # one sum: tiles of a matrix on disk would round it
+        whole = sp.issparse(self.A) and len(used) == x.shape[1]
+        A = self.A if whole else self.A[:, used]
+        return np.asarray(z + (A.astype(np.float64, copy=False) @ x[:, used].T).T)
 
     def scan(self, u: Matrix) -> Matrix:
         c = np.empty((len(u), len(self.mean)))
@@ -104,16 +109,15 @@ class Point:
     F: float
 
 
-def state(A: Any, y: Any, offset: Any, **options: Any) -> Softmax:
-    """Everything that defines F, checked."""
+def state(given: dict[str, Any]) -> Softmax:
+    """Everything that defines F, checked; `given` has the arguments of `multinomial` by name."""
+    A, labels = given["A"], np.asarray(given["y"])
     if not isinstance(A, Elsewhere):
         A = A.tocsc() if sp.issparse(A) else np.asfortranarray(A)
     if A.dtype not in (np.float32, np.float64) and A.dtype.kind in "fiub":
         A = A.astype(np.float64)
-    labels = np.asarray(y)
-    design, statement = state_problem(
-        A, np.zeros(len(labels)), loss="squared", delta=1.0, offset=None, **options
-    )
+    plain = {"A": A, "y": np.zeros(len(labels)), "loss": "squared", "delta": 1.0, "offset": None}
+    design, statement = state_problem(**taken_by(state_problem, given | plain))
     statement.loss = "logistic"
     n, d = A.shape
     w = np.ones(n) if statement.weights is None else np.asarray(statement.weights)
@@ -133,7 +137,7 @@ def state(A: Any, y: Any, offset: Any, **options: Any) -> Softmax:
         classes=classes,
         Y=Y,
         w=w,
-        offset=_check_offset(offset, Y.shape),
+        offset=_check_offset(given["offset"], Y.shape),
         mean=mean,
         norm2=norm2,
         scale=np.where(varied, np.sqrt(norm2 / w.sum()), 1.0),

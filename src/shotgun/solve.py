@@ -19,6 +19,7 @@ from shotgun.problem import (
     check_threads,
     check_vector,
     state_problem,
+    taken_by,
 )
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -44,7 +45,8 @@ class Solution:
         What the gap had to reach: tol * F0, or what rounding makes of the targets where F0 is no
         more than that.
     null_objective : float
-        F0: F at x = 0 with the best intercept.
+        F0: F with every weight at zero (or as near to it as its bounds allow), and the intercept
+        and the free weights (factor 0) at their best.
     certificate : {"gap", "gradient"}
         "gradient" where weights that nothing penalises (lam = 0 or factor 0, without l2 or a bound
         on each side) leave no duality gap: `gap` is then estimated from the projected gradient.
@@ -65,6 +67,13 @@ class Solution:
         Wall time in the core.
     trace : list of dict
         One row per round, if asked for.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> s = shotgun.solve(np.eye(3), np.array([3.0, -2.0, 0.5]), lam=1.0)
+    >>> s.objective, s.gap <= s.tolerance, s.null_objective
+    (4.125, True, 6.625)
     """
 
     x: Vector = field(repr=False)
@@ -194,7 +203,8 @@ def solve(
     n_threads : int, optional
         Default: threadpoolctl's limit, OMP_NUM_THREADS, or the processors of this process.
     tol : float
-        Stop when gap <= tol * F0, F0 being F at x = 0 with the best intercept.
+        Stop when gap <= tol * F0, F0 being F with every weight at zero (or as near to it as its
+        bounds allow), and the intercept and the free weights (factor 0) at their best.
     working_set : bool
         False runs the plain algorithm on all columns.
     x0 : array of shape (d,), optional
@@ -213,7 +223,8 @@ def solve(
     bounds : (lo, hi), optional
         Numbers, vectors or None each.
     order : {"random", "cyclic"}
-        Order of the coordinates in an epoch (shooting and bundle).
+        Order of the coordinates in an epoch (of "shooting", "bundle", "shooting_cdn" and
+        "shotgun_cdn"; the other engines have their own).
     max_epochs : int
         An epoch is one update of every feature in the working set; those on fewer samples count.
     deadline : float, optional
@@ -240,32 +251,10 @@ def solve(
     >>> s.x.tolist(), s.status
     ([2.0, -1.0, 0.0], 'converged')
     """
-    left, n_threads = until(deadline), check_threads(n_threads)
-    options = make_options(
-        engine=engine,
-        P=P,
-        n_threads=n_threads,
-        tol=tol,
-        working_set=working_set,
-        order=order,
-        max_epochs=max_epochs,
-        seed=seed,
-    )
-    design, statement = state_problem(
-        A,
-        y,
-        lam,
-        loss,
-        delta=delta,
-        n_threads=n_threads,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        weights=weights,
-        offset=offset,
-        penalty_factor=penalty_factor,
-        l2=l2,
-        bounds=bounds,
-    )
+    left = until(deadline)
+    given = locals() | {"n_threads": check_threads(n_threads)}
+    options = make_options(**taken_by(make_options, given))
+    design, statement = state_problem(**taken_by(state_problem, given))
     start = None if x0 is None else check_vector("x0", x0, design.cols)
     s = _core.solve(design, statement, options, start, left(), forward(callback))
     return solution(s, trace, screened=_screened(s))
@@ -273,7 +262,8 @@ def solve(
 
 def until(deadline: Any) -> Callable[[], float]:
     """What is left of a deadline, which counts from now: what converts A has its share of it."""
-    end = np.inf if deadline is None else perf_counter() + check_number("deadline", deadline)
+    never = deadline is None or deadline == np.inf
+    end = np.inf if never else perf_counter() + check_number("deadline", deadline)
     return lambda: max(0.0, end - perf_counter())
 
 
@@ -337,23 +327,21 @@ def lambda_max(
     l2: float = 0.0,
     bounds: Any = None,
 ) -> float:
-    """Smallest lam for which every penalised weight is zero. Parameters as in :func:`solve`."""
-    n_threads = check_threads(n_threads)
-    design, statement = state_problem(
-        A,
-        y,
-        1.0,
-        loss,
-        delta=delta,
-        n_threads=n_threads,
-        fit_intercept=fit_intercept,
-        standardize=standardize,
-        weights=weights,
-        offset=offset,
-        penalty_factor=penalty_factor,
-        l2=l2,
-        bounds=bounds,
-    )
+    """Smallest lam for which every penalised weight is zero, or at its bound nearest to zero.
+
+    Parameters are those of :func:`solve`.
+
+    Examples
+    --------
+    >>> import numpy as np, shotgun
+    >>> A = np.eye(3); y = np.array([3.0, -2.0, 0.5])
+    >>> shotgun.lambda_max(A, y)
+    3.0
+    >>> shotgun.solve(A, y, lam=3.0).x.tolist()
+    [0.0, 0.0, 0.0]
+    """
+    given = locals() | {"n_threads": check_threads(n_threads), "lam": 1.0}
+    design, statement = state_problem(**taken_by(state_problem, given))
     options = _core.Options()
-    options.threads = n_threads
+    options.threads = given["n_threads"]
     return float(_core.lambda_max(design, statement, options))

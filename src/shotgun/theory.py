@@ -112,6 +112,14 @@ class Problem:
     lam : float
         The paper's lambda.
     loss : {"squared", "logistic"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> problem.objective(np.zeros(3)), problem.objective(np.array([2.0, -1.0, 0.0]))
+    (6.625, 4.125)
     """
 
     def __init__(self, A: ArrayLike, y: ArrayLike, lam: float, loss: str = "squared") -> None:
@@ -165,7 +173,15 @@ def from_duplicated(xhat: Vector) -> Vector:
 
 
 def spectral_radius(A: ArrayLike) -> float:
-    """The largest eigenvalue of A'A, the paper's rho, from the smaller Gram matrix."""
+    """The largest eigenvalue of A'A, the paper's rho, from the smaller Gram matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> theory.spectral_radius(np.eye(3)), theory.spectral_radius(np.ones((1, 3)))
+    (1.0, 3.0)
+    """
     A = np.asarray(A, dtype=np.float64)
     gram = A.T @ A if A.shape[0] > A.shape[1] else A @ A.T
     m = gram.shape[0]
@@ -181,7 +197,15 @@ def duplicated_spectral_radius(A: ArrayLike) -> float:
 
 
 def ideal_p(A: ArrayLike) -> int:
-    """P* = ceil(d / rho(A'A)), the paper's predicted maximum of P (section 3.1)."""
+    """P* = ceil(d / rho(A'A)), the paper's predicted maximum of P (section 3.1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> theory.ideal_p(np.eye(3)), theory.ideal_p(np.ones((1, 3)))
+    (3, 1)
+    """
     d = int(np.shape(A)[1])
     return math.ceil(d / spectral_radius(A) * (1.0 - 1e-9))  # rho = 1 up to rounding gives P* = d
 
@@ -322,6 +346,18 @@ def shotgun(
 
     The run ends early when it has diverged; F is inf from there on. Parameters are those of
     `shotgun_iterates`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> run = theory.shotgun(problem, 2, [0, 100])
+    >>> run.F.tolist(), run.x.tolist()
+    ([6.625, 4.125], [2.0, -1.0, 0.0])
+    >>> alike = theory.Problem(np.ones((1, 8)), [3.0], lam=1.0)  # P* is 1
+    >>> theory.shotgun(alike, 8, [100], weights="signed").F.tolist()
+    [inf]
     """
     iterates = shotgun_iterates(problem, P, weights=weights, step=step, seed=seed)
     F0 = problem.objective(np.zeros(problem.d))
@@ -344,6 +380,14 @@ def shooting(problem: Problem, iterations: Sequence[int], *, seed: int = 0) -> R
     """Algorithm 1 (Shooting), line by line, on the 2d weights of (4); records F at `iterations`.
 
     Shotgun with P = 1 is the same algorithm; this one is written as the paper prints it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> theory.shooting(problem, [0, 100]).F.tolist()
+    [6.625, 4.125]
     """
     rng = np.random.default_rng(seed)
     d, beta = problem.d, problem.loss.beta
@@ -414,6 +458,15 @@ def iterations_to_tolerance(
     -------
     float
         T, or inf when a run diverged or `max_epochs` were not enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(64), np.ones(64), lam=0.1)
+    >>> one, eight = (theory.iterations_to_tolerance(problem, P, 6.08) for P in (1, 8))
+    >>> 6 < one / eight < 10
+    True
     """
     every = every or max(1, problem.d // (50 * P))
     F0 = problem.objective(np.zeros(problem.d))
@@ -476,6 +529,14 @@ def theorem_2_1_bound(problem: Problem, x_star: Vector, T: ArrayLike) -> Vector:
     """Theorem 2.1: E[F(x^(T))] - F(x*) <= d (beta ||x*||^2 + 2 F(x0)) / (T + 1) for Shooting.
 
     x* may be given in R^d: its least-norm duplicate in R^{2d}_+ has the same norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> theory.theorem_2_1_bound(problem, np.array([2.0, -1.0, 0.0]), [0, 999]).tolist()
+    [54.75, 0.05475]
     """
     return theorem_3_2_bound(problem, x_star, 1, T)
 
@@ -496,6 +557,14 @@ def theorem_3_1_terms(problem: Problem, xhat: Vector, draws: Sequence[int]) -> T
     xhat : array of shape (2d,)
     draws : sequence of int
         The multiset P_t; each draw counts, a weight drawn twice interferes with itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> alike = theory.Problem(np.ones((1, 2)), [3.0], lam=1.0)
+    >>> theory.theorem_3_1_terms(alike, np.zeros(4), [0, 1])  # two columns that are the same
+    Terms(sequential_progress=-4.0, interference=4.0)
     """
     chosen = np.asarray(draws)
     delta = _all_updates(problem, xhat)[chosen]
@@ -532,6 +601,15 @@ def lemma_3_3_bound(problem: Problem, xhat: Vector, P: int, *, printed: bool = F
     ----------
     printed : bool
         With the minus sign that the paper prints in place of the plus that its proof gives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> xhat = np.zeros(6)
+    >>> theory.expected_change(problem, xhat, 2) <= theory.lemma_3_3_bound(problem, xhat, 2)
+    True
     """
     delta, gradient = _all_updates(problem, xhat), problem.duplicated_gradient(xhat)
     interference = _interference(problem, P)
@@ -555,6 +633,14 @@ def theorem_3_2_bound(problem: Problem, x_star: Vector, P: int, T: ArrayLike) ->
 
     As P nears the condition's limit this says more than the proof does, and on signed weights it
     then fails: see `theorem_3_2_bound_proved`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> theory.theorem_3_2_bound(problem, np.array([2.0, -1.0, 0.0]), 3, 999).tolist()
+    0.01825
     """
     F0 = problem.objective(np.zeros(problem.d))
     scale = problem.d * (problem.loss.beta * float(x_star @ x_star) + 2.0 * F0)
@@ -580,6 +666,15 @@ def theorem_3_2_bound_proved(problem: Problem, x_star: Vector, P: int, T: ArrayL
     leaves -(beta/2) (1 - e) delta_j^2 of progress per weight, and E||Delta x||^2 exceeds
     P E_j[delta_j^2] by (P-1)/2d for weights drawn twice. Theorem 3.2 prints c = 1, which is
     right for P = 1. Deltas of the same weight add unclipped, as in the lemma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shotgun import theory
+    >>> problem = theory.Problem(np.eye(3), [3.0, -2.0, 0.5], lam=1.0)
+    >>> bound = theory.theorem_3_2_bound_proved(problem, np.array([2.0, -1.0, 0.0]), 2, 999)
+    >>> bool(bound > theory.theorem_3_2_bound(problem, np.array([2.0, -1.0, 0.0]), 2, 999))
+    True
     """
     interference = _interference(problem, P)
     if interference >= 1.0:

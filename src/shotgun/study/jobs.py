@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import shotgun
 from shotgun import theory
+from shotgun.estimator import by_columns
 from shotgun.study import counters as hardware
 from shotgun.study import memory_wall, problems
 from shotgun.study.solvers import ENDLESS, classifier, parallel_sgd, sgd, smidas, solver
@@ -273,11 +274,7 @@ def split(A: Any, y: Any) -> tuple[Any, Any, Any, Any]:
     order = np.random.default_rng(0).permutation(len(y))
     learn, held = np.sort(order[len(y) // 10 :]), np.sort(order[: len(y) // 10])
     rows = A.tocsr() if sp.issparse(A) else A
-    return columns(rows[learn]), y[learn], rows[held], y[held]
-
-
-def columns(A: Any) -> Any:
-    return A.tocsc() if sp.issparse(A) else np.asfortranarray(A)
+    return by_columns(rows[learn]), y[learn], rows[held], y[held]
 
 
 def error(A: Any, y: Any, x: Any) -> float:

@@ -238,7 +238,7 @@ def speed_ups(plan: Plan, known: Results) -> Iterator[Job]:
             for best in solved(plan, known, problem):
                 told = best.job.params | {"best": best.value["F"]}
                 for threads in range(1, plan.threads + 1):
-                    P = threads if racing == "asynchronous" else 8
+                    P = threads if racing == "asynchronous" else EIGHT
                     how = {"engine": racing, "P": P, "n_threads": threads}
                     yield Job("speed", told | how, 5 * plan.seconds(problem), threads)
                 for P in Ps:

@@ -73,7 +73,7 @@ def classified(results: Results) -> list[Race]:
     return found
 
 
-def draw(results: Results, against: str = OURS) -> Any:
+def draw(results: Results) -> Any:
     """Four panels; above the diagonal Shotgun was faster. At the top are those that failed, at the
     right those where Shotgun did."""
     found = races(results)
@@ -81,9 +81,9 @@ def draw(results: Results, against: str = OURS) -> Any:
     shown: dict[str, Any] = {}
     for ax, category in zip(axes.flat, LASSO, strict=True):
         here = [race for race in found if race.category is category]
-        shown |= _panel(ax, here, against)
+        shown |= _panel(ax, here)
         ax.set_title(f"{category}\n{star_range(results, category)}", fontsize="medium")
-        ax.set_xlabel(f"{against}, seconds")
+        ax.set_xlabel(f"{OURS}, seconds")
     for ax in axes[:, 0]:
         ax.set_ylabel("other solver, seconds")
     if shown:
@@ -92,9 +92,9 @@ def draw(results: Results, against: str = OURS) -> Any:
     return figure
 
 
-def _panel(ax: Any, races: list[Race], against: str) -> dict[str, Any]:
-    base = {(r.problem, r.lam): r.seconds for r in races if r.solver == against}
-    others = [r for r in races if r.solver != against and (r.problem, r.lam) in base]
+def _panel(ax: Any, races: list[Race]) -> dict[str, Any]:
+    base = {(r.problem, r.lam): r.seconds for r in races if r.solver == OURS}
+    others = [r for r in races if r.solver != OURS and (r.problem, r.lam) in base]
     if not others:
         empty(ax, "not run")
         return {}

@@ -1,9 +1,11 @@
 """The competitors of the paper's study, each from its published algorithm, one file each.
 
-Each file defines solve(A, y, lam, watch, *, ...) -> x, which minimises the paper's
-F(x) = 1/2 ||Ax - y||^2 + lam ||x||_1 (Hard_l0: the first term, over s-sparse x) for A an array, a
-scipy sparse matrix or a scipy LinearOperator, and shows its iterates to the watch. Keywords are the
-published parameters with their published values.
+Each file defines solve(A, y, lam, watch, *, ...) -> x, which minimises the paper's F and shows its
+iterates to the watch. Those of `LASSO` have F(x) = 1/2 ||Ax - y||^2 + lam ||x||_1 (Hard_l0: the
+first term, over s-sparse x) for A an array, a scipy sparse matrix or a scipy LinearOperator; those
+of `LOGISTIC` have logistic losses in its place, y being of two classes, for A an array or a sparse
+matrix. Keywords are the published parameters with their published values. ours.py and cdn.py run
+this package.
 """
 
 from __future__ import annotations

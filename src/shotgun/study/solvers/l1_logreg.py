@@ -90,9 +90,8 @@ class Barrier:
         inside = (u - x) * (u + x)
         g_x = -t * A.transposed_times(wrong) + 2 * x / inside
         g_u = t * A.lam - 2 * u / inside
-        to_u = (
-            -2 * u * x / (u * u + x * x)
-        )  # the mixed part of the barrier's Hessian over that of u
+        # the mixed part of the barrier's Hessian over that of u
+        to_u = -2 * u * x / (u * u + x * x)
         u_curve = 2 * (u * u + x * x) / inside**2
         schur = 2 / (u * u + x * x)
         curve = t * wrong * (1 - wrong)

@@ -64,13 +64,12 @@ class Fits:
                 return False
             return self.watch.note(row["objective"])
 
-        left = self.watch.left()
         fit = solve(
             A,
             y,
             lam,
             tol=self.tolerance(y, how.get("loss", "squared")) if tol is None else tol,
-            deadline=left if np.isfinite(left) else None,
+            deadline=self.watch.left(),
             callback=look,
             **how,
         )
