@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
 
 import shotgun
 from reference import CLASSES, Reference, loss_slopes
@@ -17,6 +20,14 @@ from shotgun.solve import ENGINES
 from trust import note
 
 LOSSES = ("squared", "logistic", "squared_hinge", "huber", "poisson")
+SHAPES = st.one_of(  # tall, wide, or with very many rows
+    st.tuples(st.integers(2, 25), st.integers(1, 8)),
+    st.tuples(st.integers(2, 7), st.integers(1, 30)),
+    st.tuples(st.integers(64, 150), st.integers(1, 2)),
+)
+# Enough for several threads: 2e5 entries for each part of a scan (core/problem/source.hpp), and
+# more rows than the 500 of a slab.
+LARGE = st.sampled_from([(4000, 120), (1600, 300), (700, 700)])
 RATIOS = (0.0, 1e-9, 1e-6, 1e-3, 0.01, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 1e3)
 
 
@@ -49,19 +60,13 @@ class Problem:
         return Reference.of(self.A, self.y, self.lam if lam is None else lam, **self.options)
 
 
-def _matrix(draw: Any, rng: Any, far: float) -> Any:
-    """Tall, wide, or with very many rows; zeros, small integers; columns of every awkward kind."""
-    n, d = draw(
-        st.one_of(
-            st.tuples(st.integers(2, 25), st.integers(1, 8)),
-            st.tuples(st.integers(2, 7), st.integers(1, 30)),
-            st.tuples(st.integers(64, 150), st.integers(1, 2)),
-        )
-    )
+def _matrix(draw: Any, rng: Any, shapes: Any, densities: Any, far: float) -> Any:
+    """Zeros, small integers; columns of every awkward kind."""
+    n, d = draw(shapes)
     A = rng.standard_normal((n, d))
     if draw(st.booleans()):
         A = np.round(A)
-    A *= rng.random((n, d)) < draw(st.sampled_from([1.0, 1.0, 0.6, 0.2]))
+    A *= rng.random((n, d)) < draw(st.sampled_from(densities))
     for kind in draw(st.lists(st.integers(0, 6), max_size=3)):
         j, k, m = rng.integers(d, size=3)
         A[:, j] = (
@@ -142,10 +147,17 @@ def largest_lambda(A: Any, y: Any, options: dict[str, Any]) -> float:
 
 
 @st.composite
-def problems(draw: Any, losses: tuple[str, ...] = LOSSES) -> Problem:
+def problems(
+    draw: Any,
+    losses: tuple[str, ...] = LOSSES,
+    shapes: Any = SHAPES,
+    densities: Any = (1.0, 1.0, 0.6, 0.2),
+    epochs: Any = (2000, 2000, 3, 0),
+) -> Problem:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     loss = draw(st.sampled_from(losses))
-    A = _matrix(draw, rng, far=10.0 if loss == "poisson" else 1e4)  # exp(1e4) is refused
+    far = 10.0 if loss == "poisson" else 1e4  # exp(1e4) is refused
+    A = _matrix(draw, rng, shapes, densities, far)
     y = _target(draw, rng, A, loss)
     options = _options(draw, rng, *A.shape, loss)
     dtype = draw(st.sampled_from(["float64", "float64", "float32"]))
@@ -157,7 +169,7 @@ def problems(draw: Any, losses: tuple[str, ...] = LOSSES) -> Problem:
         "P": draw(st.sampled_from(["auto", 1, 4])),
         "order": draw(st.sampled_from(["random", "cyclic"])),
         "tol": draw(st.sampled_from([1e-6, 1e-4, 1e-9, 0.0])),
-        "max_epochs": draw(st.sampled_from([2000, 2000, 3, 0])),
+        "max_epochs": draw(st.sampled_from(epochs)),
     }
     forms = ["c", "fortran", "csc", "csr", "csc64", "csr64"]
     return Problem(
@@ -169,6 +181,17 @@ def problems(draw: Any, losses: tuple[str, ...] = LOSSES) -> Problem:
         dtype=dtype,
         how=how,
     )
+
+
+@st.composite
+def large_problems(draw: Any) -> Problem:
+    """On which several threads work, and weights move; few epochs, as these are long. Engines come
+    evenly: hypothesis would draw a few of them nearly always."""
+    p = draw(problems(shapes=LARGE, densities=(1.0, 0.8), epochs=(20, 20, 3)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    ratio = rng.choice([1e-3, 0.01, 0.1, 0.5])
+    lam = ratio * largest_lambda(p.A, p.y, p.options)
+    return replace(p, lam=lam, how=p.how | {"engine": str(rng.choice(ENGINES))})
 
 
 @st.composite
@@ -196,6 +219,14 @@ def extreme(draw: Any) -> Problem:
     return replace(p, A=A, y=y, lam=lam, options=options, dtype="float64")
 
 
+_met: Counter[str] = Counter()
+
+
+def met(what: str) -> None:
+    """A case of the property that is being tried is one of these: counted beside all cases."""
+    _met[what] += 1
+
+
 def everywhere(cases: int, **drawn: Any) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Makes a test of a property: on so many cases in a usual run."""
 
@@ -205,7 +236,11 @@ def everywhere(cases: int, **drawn: Any) -> Callable[[Callable[..., None]], Call
         def once(**case: Any) -> None:
             nonlocal tried
             tried += 1
-            check(**case)
+            try:
+                check(**case)
+            except UnsatisfiedAssumption:  # rejected: nothing was asked of it
+                tried -= 1
+                raise
 
         once.__name__ = check.__name__  # the usual run's examples depend on it
         most = cases * settings().max_examples // 100
@@ -216,12 +251,15 @@ def everywhere(cases: int, **drawn: Any) -> Callable[[Callable[..., None]], Call
 
         def test() -> None:
             failures = 1
+            _met.clear()
             try:
                 each()
                 failures = 0
             finally:
                 name = check.__name__.removeprefix("test_")
-                note({"property": name, "cases": tried, "failures": failures})
+                nightly = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+                told = {"property": name, "nightly": nightly, "cases": tried, "of these": _met}
+                note(told | {"failures": failures})
 
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         return test

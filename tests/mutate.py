@@ -194,6 +194,7 @@ def main() -> int:
                     print(f"{fate}: {mutant}", flush=True)
     rate = counts["killed"] / max(1, counts["killed"] + counts["survived"])
     print(f"{counts}: {rate:.1%} of those that are not equivalent are killed")
+    print(f"{counts['survived']} survivors are neither killed nor explained")
     note({"mutants": {"made": sum(counts.values()), **counts}})
     return 0 if rate >= 0.9 else 1
 

@@ -20,6 +20,7 @@ Vector = NDArray[np.longdouble]
 Exact = np.longdouble
 
 CLASSES = ("logistic", "squared_hinge")
+STEEPEST = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0, "huber": 1.0}  # curvatures
 
 
 def loss_values(loss: str, z: Any, y: Any, delta: float = 1.35) -> Any:

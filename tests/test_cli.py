@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from typer.testing import CliRunner
 
 import shotgun
-from shotgun import bars, io
+from shotgun import bars, disk, io, options
 from shotgun.cli import app
 from shotgun.tensors import read as read_bytes
 
@@ -332,6 +332,16 @@ def test_inspect_tells_of_data(files, tmp_path):
         assert what in printed
 
 
+def test_inspect_tells_which_gaps_of_a_path_are_no_bounds(tmp_path):
+    A = np.random.default_rng(0).normal(size=(20, 3))
+    for lams, expected in (([1.0, 0.5], ["gap", "gap"]), ([1.0, 0.0], ["gap", "gradient"])):
+        file = tmp_path / f"{lams[-1]}.shotgun"
+        path = shotgun.path(A, A[:, 0], lams=lams, checkpoint=file)
+        assert path.certificates == expected
+        told = json.loads(run("inspect", file, "--json").stdout)
+        assert told.get("certificate") == (expected if "gradient" in expected else None)
+
+
 def test_inspect_tells_of_a_model(files, tmp_path):
     file = tmp_path / "m.shotgun"
     run("fit", files / "train.npz", "-o", file)
@@ -515,15 +525,41 @@ def test_a_matrix_on_disk_is_as_good_as_a_file(files, tmp_path):
     )
 
 
+def test_parts_become_one_matrix_on_disk(tmp_path):
+    for k in range(3):
+        (tmp_path / f"part-{k}.csv").write_text(f"price,size\n{k},{k + 10}\n{k + 5},{k + 20}\n")
+    folder = tmp_path / "all"
+    how = ("--to", "disk", "--target", "0", "--memory", "500MB")
+    run("convert", tmp_path / "part-*.csv", folder, *how)
+    data = io.read(folder)
+    assert data.feature_names == ["size"]
+    assert data.y.tolist() == [0, 5, 1, 6, 2, 7]
+    assert data.A.to_memory().toarray().ravel().tolist() == [10, 20, 11, 21, 12, 22]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2GB", 2 << 30), ("500MB", 500 << 20), ("1.5 gb", 3 << 29), ("4", 4 << 30)],
+)
+def test_sizes_of_memory_have_units(text, size):
+    assert options.size(text) == size
+
+
+@pytest.mark.parametrize("text", ["2 apples", "-1", "1MB", "", "GB", "9" * 400, "1e9"])
+def test_what_is_no_size_of_memory_is_said(text, tmp_path):
+    how = ("--to", "disk", f"--memory={text}")
+    assert "--memory" in run("convert", "none.svm", tmp_path / "m", *how, code=2).stderr
+
+
 def test_names_on_disk_must_be_those_of_the_model(files, tmp_path):
     run("convert", files / "train.csv", tmp_path / "train", "--to", "disk", "--target", "y")
     run("fit", tmp_path / "train", "-o", tmp_path / "m.shotgun")
     predicted = run("predict", tmp_path / "m.shotgun", tmp_path / "train").stdout
     in_file = run("predict", tmp_path / "m.shotgun", files / "train.csv", "--target", "y").stdout
     np.testing.assert_allclose(*(np.fromstring(k, sep="\n") for k in (predicted, in_file)))
-    names = json.loads((tmp_path / "train" / "names.json").read_text())
-    (tmp_path / "train" / "names.json").write_text(json.dumps(names[::-1]))
-    told = complaint("predict", tmp_path / "m.shotgun", tmp_path / "train")
+    A = disk.open(tmp_path / "train")
+    disk.write(A.to_memory(), tmp_path / "other", A.y, feature_names=A.feature_names[::-1])
+    told = complaint("predict", tmp_path / "m.shotgun", tmp_path / "other")
     assert "the model's features, in its order" in told
     assert "makes a folder" in complaint(
         "convert", files / "train.csv", "-", "--to", "disk", "--target", "y"

@@ -1,7 +1,8 @@
 """Ctrl-C stops all work within a fifth of a second, and leaves the threads usable.
 
 Where other programs keep the processors, a child may have to wait for one. What it works after the
-signal shows by its own processor time, which they cannot lengthen: the lesser of the two counts.
+signal shows by its own processor time, which they cannot lengthen: the lesser of the two counts. A
+child that works no more but is not back after BUSY seconds waits for something else, and fails.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ PLAIN = "shotgun.solve(A, y, 1e-4, engine={!r}, working_set=False, tol=0, max_ep
 REPEAT = "\n    while True: {}"
 
 PROMISED = 0.2  # seconds
+BUSY = 10  # seconds on the wall: far more than others' work makes a child wait, every time
 HANGS = 60  # seconds: far more than any of this takes, on any machine
 
 
@@ -90,9 +92,19 @@ def one_interrupt(setup: str, call: str, after: float) -> float:
             assert child.returncode == 0, errors
             assert out != "finished\n", "the work was done before the signal came"
             stopped, work = map(float, out.split())
+            assert stopped - sent < BUSY, "it did not work, and did not come back"
             return min(stopped - sent, work - worked)
         finally:
             child.kill()
+
+
+def test_a_child_that_waits_instead_of_coming_back_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "BUSY", 0.5)
+    wait = """
+    try: time.sleep(60)
+    except KeyboardInterrupt: time.sleep(0.6); raise"""
+    with pytest.raises(AssertionError, match="did not come back"):
+        one_interrupt("", wait, 0.1)
 
 
 def processor_time(pid: int) -> float:

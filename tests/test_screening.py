@@ -31,6 +31,7 @@ def test_what_is_screened_is_zero_at_the_minimum(loss: str, options: dict[str, A
     fit = shotgun.solve(data.A, data.y, data.lam_max / 4, loss, **options)
     reference = Reference.of(data.A, data.y, data.lam_max / 4, loss, **options)
     assert fit.screened is not None
+    assert fit.screened.any()
     assert np.abs(reference.solve()[: data.A.shape[1]][fit.screened]).max(initial=0.0) < 1e-7
 
 

@@ -68,6 +68,14 @@ def test_a_deadline_of_0_returns_a_valid_point(hard: Data) -> None:
     assert fit.gap >= 0
 
 
+def test_an_infinite_deadline_is_none_and_a_negative_one_is_refused(data: Data) -> None:
+    fit = shotgun.solve(data.A, data.y, 1.0, deadline=np.inf)
+    assert fit.status == "converged"
+    for deadline in (-1.0, -np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"^deadline must be"):
+            shotgun.solve(data.A, data.y, 1.0, deadline=deadline)
+
+
 def test_a_deadline_holds_while_free_weights_are_fitted() -> None:
     rng = np.random.default_rng(3)
     A, y = rng.standard_normal((3000, 300)), rng.standard_normal(3000)

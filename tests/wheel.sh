@@ -13,4 +13,8 @@ done
 empty() { PATH="$PWD/build/empty/bin" CC=none CXX=none "$PWD/build/empty/bin/python" -m "$@"; }
 empty pip install -q --only-binary :all: "$(echo build/wheel/*.whl)[test]"
 if [[ $# -eq 0 ]]; then set -- tests/test_linear.py tests/test_cli.py; fi
-empty pytest -q "$@"
+empty pytest -q "$@" | tee build/wheel.txt
+if [[ -n "${SHOTGUN_TRUST:-}" ]]; then
+  passed="$(grep -o '[0-9]* passed' build/wheel.txt | tail -n 1)"
+  echo "{\"wheel without a compiler\": {\"tests\": ${passed% passed}, \"failures\": 0}}" >>"$SHOTGUN_TRUST"
+fi

@@ -199,7 +199,9 @@ def test_a_claim_holds_by_results_that_bear_it_out_and_not_by_others(judge):
 
 
 def test_without_results_nothing_is_said_to_hold():
-    for verdict in verdicts(Results()):
+    found = verdicts(Results())
+    assert [verdict.claim for verdict in found] == CLAIMS
+    for verdict in found:
         assert verdict.word == "not run"
         assert verdict.finding.reason
 
