@@ -51,7 +51,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["compare", "study", "**/GALLERY_HEADER.rst"]
-nitpicky = False
+nitpicky = True
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -86,7 +86,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
-    "min_reported_time": 60,
+    "write_computation_times": False,  # a page of its own that fetches scripts from elsewhere
     "thumbnail_size": (800, 400),
     "backreferences_dir": "api/backreferences",
     "doc_module": ("shotgun",),

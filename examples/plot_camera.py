@@ -43,7 +43,7 @@ def recover(n_masks: int) -> tuple[np.ndarray, shotgun.Solution]:
 
 
 # %%
-# The quality is told as the ratio of signal to noise, in decibels.
+# Quality is the peak signal-to-noise ratio, in decibels.
 
 shares = (0.05, 0.1, 0.2, 0.4, 0.6)
 figure, axes = plt.subplots(1, 6, figsize=(13, 2.7), layout="constrained")

@@ -5,7 +5,7 @@ What a certificate is worth
 A solver that stops because it no longer moves may stop anywhere. Shotgun stops when it can prove
 how near it is: the duality gap is an upper bound on F(x) - F*, and it comes with every fit.
 
-Here we know F* (from a fit to the last digit), so that we can hold the bound against the truth.
+Here we know F* (from a fit to the last digit), so we can compare the bound with the truth.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +41,8 @@ fits = {
 }
 
 # %%
-# Every point lies on or above the diagonal: what was promised holds. How far above it is what the
-# certificate costs: a fit is better than it can prove.
+# Every point lies on or above the diagonal: the bound holds. The distance from the diagonal is the
+# price of a proof: a fit is better than its certificate says.
 
 figure, (promise, work) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 floor = 1e-15
@@ -70,7 +70,7 @@ for ax in (promise, work):
 plt.show()
 
 # %%
-# The fit that you get by default says the same in numbers:
+# A fit with the default settings, in numbers:
 
 s = shotgun.solve(A, y, lam)
 print(f"status           {s.status} after {s.n_rounds} rounds, {s.n_epochs} epochs of {s.engine}")

@@ -3,8 +3,8 @@ Counts: bicycles by the hour
 ============================
 
 Counts are not normal: they cannot be negative, and busy hours vary more than quiet ones. The
-Poisson loss with a log link models their logarithm, an offset takes care of how long was counted,
-and the L1 norm keeps of a wealth of candidate features those that matter.
+Poisson loss with a log link models the logarithm of their mean, an offset accounts for how long
+was counted, and the L1 norm selects the features that matter from many candidates.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ counts = rng.poisson(exposure * np.exp(log_rate))
 
 # %%
 # Features: one for each hour of the day, one for each hour of the week, sines and cosines of the
-# week, and fifty columns of noise. No more is said about their meaning.
+# week, and fifty columns of noise. The model does not know which are which.
 
 X = np.hstack(
     [
@@ -55,7 +55,7 @@ score = model.score(X[~seen], counts[~seen], offset=np.log(exposure[~seen]))
 print(f"{score:.1%} of the deviance explained in the four weeks after; gap {model.dual_gap_:.1e}")
 
 # %%
-# The last week, which the fit has not seen. Light dots were counted for a part of the hour only.
+# The last week, which the fit has not seen. Light dots mark hours that were counted only in part.
 
 week = hours >= 11 * 168
 figure, ax = plt.subplots(figsize=(11, 4), layout="constrained")

@@ -2,9 +2,9 @@
 Larger than memory: a fit that reads the disk
 =============================================
 
-A matrix on disk is a folder of tiles, each some columns. A fit scans it from one end to the other
-a few times and keeps the columns that matter in memory, so that the matrix may be larger than
-that. The answer has the bits of a fit in memory.
+A matrix on disk is a folder of tiles of columns. A fit scans it from one end to the other a few
+times and keeps only the columns that matter in memory, so the matrix may be larger than memory.
+The answer has the same bits as a fit in memory.
 """
 
 import tempfile
@@ -18,7 +18,7 @@ import shotgun
 
 # %%
 # Counts of 60,000 words in 4,000 documents, most words rare; small here, so that this page is
-# built quickly. ``shotgun convert --to disk`` makes such a folder of files that are larger than
+# built quickly. ``shotgun convert --to disk`` makes such a folder from files that are larger than
 # memory.
 
 rng = np.random.default_rng(0)

@@ -39,8 +39,8 @@ print(f"{len(path.lams)} models with 0 to {sizes.max()} markers")
 print(f"largest gap {path.gaps.max():.1e}, asked for {path.tolerance:.1e}")
 
 # %%
-# In colour the markers with an effect, or their next neighbours, which carry the same news; in
-# grey all others.
+# In colour: the markers with an effect, or their nearest neighbours, which carry nearly the same
+# information. In grey: all others.
 
 deviation = X.std(axis=0, dtype=float)
 near = np.abs(np.arange(d)[:, None] - causal).min(axis=1) <= 3

@@ -4,7 +4,7 @@ Finance: tracking an index with a few shares
 
 An index holds hundreds of shares. A fund wants to follow it with a few of them, without selling
 short and without more than a tenth in any one. That is least squares on returns with an L1
-penalty and bounds on the weights; the path shows what each further share buys.
+penalty and bounds on the weights; the path shows what each additional share gains.
 """
 
 import matplotlib.pyplot as plt
@@ -37,9 +37,9 @@ assert path.X.data.max() <= 0.1
 
 
 # %%
-# The L1 norm chooses the shares and shrinks their weights in passing. A second fit, of the
-# chosen ones without a penalty but with the same bounds, says how much to hold of each; the rest
-# stays in cash.
+# The L1 norm selects the shares but also shrinks their weights. A second fit of the selected
+# shares, without a penalty but with the same bounds, says how much to hold of each; the rest stays
+# in cash.
 
 
 def holdings(k: int) -> np.ndarray:

@@ -4,8 +4,8 @@ Choosing lambda: the best score, or the simplest model that is as good
 
 A path has a hundred models; cross-validation says which of them predict well. Where the curve is
 flat near its best, the strongest penalty within one standard error of the best
-(``selection="1se"``) gives a model that is as good as far as the folds can tell, and often far
-smaller.
+(``selection="1se"``) gives a model that the folds cannot tell from the best one, and that is often
+far smaller.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import shotgun
 
 # %%
-# 569 tumours, 30 measurements of each, most of them several ways of saying "large".
+# 569 tumours with 30 measurements each, many of which are just different measures of size.
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(X)
@@ -39,7 +39,7 @@ for selection, model in models.items():
     print(f"{selection:>4}: C = {model.C_:.3g}, {len(model.support_)} of {X.shape[1]} features")
 
 # %%
-# Left the curve with both choices, right the weights along the path.
+# Left: the score with both choices. Right: the weights along the path.
 
 figure, (curve, weights) = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 shotgun.CVDisplay.from_estimator(models["1se"], ax=curve)
@@ -48,6 +48,6 @@ shotgun.PathDisplay.from_estimator(models["1se"], X, y, ax=weights, n_labels=6)
 plt.show()
 
 # %%
-# The smaller model, to be shown to a person:
+# The smaller model, in a form that people can read:
 
 print(models["1se"].summary(n_weights=8))

@@ -2,9 +2,8 @@
 Outliers: what one bad number can do
 ====================================
 
-The squared loss pays for an error with its square, so that a few wrong targets outvote all
-others. The Huber loss is squared up to epsilon and linear beyond: no target pulls harder than
-epsilon.
+The squared loss charges an error with its square, so a few wrong targets outweigh all others. The
+Huber loss is squared up to epsilon and linear beyond: no target pulls harder than epsilon.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +14,8 @@ from sklearn.model_selection import train_test_split
 import shotgun
 
 # %%
-# The diabetes data, with a growing share of the training targets spoilt by a slip of the decimal
-# point. The test targets stay as they are. Errors are judged by their median.
+# The diabetes data, with a growing share of the training targets spoilt by a misplaced decimal
+# point. The test targets are left alone. We compare median errors.
 
 X, y = load_diabetes(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
@@ -47,7 +46,8 @@ errors = {
 }
 
 # %%
-# Left the test error over six draws of who is spoilt; right the weights at one draw of a tenth.
+# Left: the test error over six random choices of the spoilt targets. Right: the weights for one
+# choice of a tenth of them.
 
 figure, (curve, weights) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 colours = {"squared (Lasso)": "tab:orange", "Huber, epsilon = 60": "tab:blue"}

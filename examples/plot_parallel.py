@@ -3,9 +3,9 @@ How many updates at once? P* and the speed-up
 =============================================
 
 Coordinate descent updates one weight at a time. The paper's question is how many may be updated
-at once, from the same residual, before they get into each other's way; its answer is P* = ceil(d
-/ rho), where rho is the spectral radius of A'A. This example repeats the paper's Fig. 2 on three
-matrices that differ in nothing but how correlated their columns are.
+at once, from the same residual, before they get in each other's way; its answer is
+P* = ceil(d / rho), where rho is the spectral radius of A'A. This example repeats the paper's Fig. 2
+on three matrices that differ only in how correlated their columns are.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from shotgun import theory
 
 # %%
 # ``shotgun.theory`` has the paper's algorithms as they are printed, without any safeguard, so that
-# they may diverge. Columns share a common direction, more or less of it.
+# they may diverge. The columns of the three matrices share a common direction, more or less of it.
 
 n, d = 200, 128
 
@@ -63,8 +63,8 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# Up to P* the points follow the dotted line, beyond it they leave it, and soon there are none. The
-# solver itself never diverges, whatever P: it makes no step that does not lower F.
+# Up to P* the points follow the dotted line of linear speed-up; beyond it they leave it, and soon
+# every run diverges. The solver itself never diverges, whatever P: it takes no step that raises F.
 
 stated = problem(0.3)
 print(shotgun.report(stated.A))

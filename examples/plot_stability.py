@@ -3,8 +3,8 @@ Stability selection: which features would be chosen again?
 ==========================================================
 
 A single fit selects features, but would it select the same ones from other samples? Stability
-selection fits a path to many random halves of the data and counts. It also bounds how many of the
-features that it keeps are there by chance.
+selection fits a path to many random halves of the data and counts how often each feature is
+selected. It also bounds how many features it keeps by chance.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from sklearn.preprocessing import scale
 import shotgun
 
 # %%
-# The diabetes data (442 people, ten measurements), and among them 190 columns that are shuffled
-# copies: they look like measurements and know nothing.
+# The diabetes data (442 people, ten measurements), and 190 more columns that are shuffled copies:
+# they look like measurements and carry no information.
 
 X, y = load_diabetes(return_X_y=True)
 rng = np.random.default_rng(0)
@@ -30,14 +30,14 @@ print("kept:", ", ".join(np.array(names)[selector.get_support()]))
 print(f"expected to be there by chance: at most {selector.expected_false_:.2f}")
 
 # %%
-# The Lasso that predicts best keeps everything that is useful, and some that is not:
+# The Lasso that predicts best keeps all useful features, and some useless ones:
 
 lasso = shotgun.LassoCV(cv=5).fit(A, y)
 print(f"LassoCV keeps {len(lasso.support_)}, {np.sum(lasso.support_ >= 10)} of them shuffled")
 
 # %%
-# The share of halves in which a feature has a weight, along the path. White is the part of the
-# path for which the bound on false selections holds.
+# The share of halves in which each feature is selected, along the path. The bound on false
+# selections holds for the white part of the path.
 
 shares = selector.stability_path_.toarray()
 ratio = selector.lams_ / selector.lams_[0]

@@ -3,10 +3,10 @@ Text: which words give a library away?
 ======================================
 
 Text means many features (every word, every pair of words), few of them in each document, and
-fewer still that matter. The L1 norm picks those; what is left can be read.
+fewer still that matter. The L1 norm selects those, and the result is small enough to read.
 
-No corpus needs to be downloaded for this: the docstrings of numpy, scipy and scikit-learn are on
-your disk. Who wrote a paragraph?
+There is no corpus to download: the docstrings of numpy, scipy and scikit-learn are on your disk.
+Which library does a paragraph come from?
 """
 
 import importlib
