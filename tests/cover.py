@@ -18,12 +18,14 @@ from trust import note
 
 ROOT = Path(__file__).parent.parent
 LEAST = 95  # per cent
-# What says nothing of the lines, and what reaches those of the core that the tests in C++ do not.
+# What says nothing of the lines, or leaves no memory to what counts them; and what reaches those of
+# the core that the tests in C++ do not.
 BESIDE = "study browser test_sklearn_suite.py test_sklearn_agreement.py test_real_data.py"
 BESIDE += " test_engines.py test_losses.py test_threads.py test_thread_limits.py test_ctrl_c.py"
 BESIDE += " test_cdn.py test_hard_cases.py"
 BESIDE += " test_solve.py test_warm_starts.py test_singular.py test_constants.py test_scales.py"
 BESIDE += " test_properties.py test_processes.py test_interrupts.py test_interleavings.py"
+BESIDE += " test_memory.py"
 REMOTE = "test_disk.py test_dask.py test_io.py test_parallelism.py test_path.py test_kernels.py"
 
 # Python begins with this where PYTHONPATH has it: what is installed for editing is not taken then.

@@ -110,8 +110,12 @@ FULL = """
 import resource, sys
 from shotgun import shards
 room = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-shards.convert([sys.argv[2]], sys.argv[3], memory=1_000_000)
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+try:
+    shards.convert([sys.argv[2]], sys.argv[3], memory=1_000_000)
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # what counts lines writes at the end
 """
 
 
