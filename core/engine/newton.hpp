@@ -2,99 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
+#include "engine/conjugate.hpp"
 #include "engine/epoch.hpp"
-#include "engine/joint.hpp"
-#include "engine/normal.hpp"
+#include "engine/slide.hpp"
 
 namespace shotgun {
-
-// Conjugate gradients for (A~'HA~ + diag(l2)) step = -gradient, preconditioned by the diagonal.
-// Every iterate is a descent direction.
-class ConjugateGradients {
- public:
-  ConjugateGradients(std::span<const Coordinate> coordinates, std::span<const double> gradient,
-                     double accuracy)
-      : search(gradient.size()),
-        product(gradient.size()),
-        step(gradient.size()),
-        coordinates_(coordinates),
-        residual_(gradient.size()),
-        inverse_(gradient.size()) {
-    for (std::size_t k = 0; k < gradient.size(); ++k) {
-      const double diagonal = coordinates[k].beta + coordinates[k].penalty.l2;
-      inverse_[k] = diagonal > 0 ? 1 / diagonal : 0.0;
-      residual_[k] = inverse_[k] > 0 ? -gradient[k] : 0.0;
-      search[k] = inverse_[k] * residual_[k];
-      rho_ += residual_[k] * search[k];
-    }
-    target_ = accuracy * accuracy * rho_;
-  }
-
-  // Whether the residual is still more than `accuracy` of the gradient.
-  bool more() const { return rho_ > target_; }
-
-  // Goes on from `product`, A~'HA~ search. False where there is nothing to go on with: a direction
-  // in which the columns together, of which each has its curvature alone, all but cancel has none
-  // that float64 could tell, and a step along it would be rounding, times anything.
-  bool advance() {
-    double curvature = 0, alone = 0;
-    for (std::size_t k = 0; k < step.size(); ++k) {
-      product[k] = inverse_[k] > 0 ? product[k] + coordinates_[k].penalty.l2 * search[k] : 0.0;
-      curvature += search[k] * product[k];
-      if (inverse_[k] > 0) alone += search[k] * search[k] / inverse_[k];
-    }
-    if (!(curvature > 1e-14 * alone)) return false;
-    const double length = rho_ / curvature;
-    double next = 0;
-    for (std::size_t k = 0; k < step.size(); ++k) {
-      step[k] += length * search[k];
-      residual_[k] -= length * product[k];
-      next += residual_[k] * residual_[k] * inverse_[k];
-    }
-    for (std::size_t k = 0; k < step.size(); ++k)
-      search[k] = inverse_[k] * residual_[k] + next / rho_ * search[k];
-    rho_ = next;
-    return more();
-  }
-
-  std::vector<double> search, product, step;
-
- private:
-  std::span<const Coordinate> coordinates_;
-  std::vector<double> residual_, inverse_;
-  double rho_ = 0, target_ = 0;
-};
-
-struct NewtonStep {
-  std::vector<double> step;
-  bool accurate;
-  int products;
-};
-
-// The Newton step, by at most `most` products. A region that is crowded ends early, and the next
-// one goes on.
-template <Columns C>
-NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coordinates,
-                       std::span<const double> gradient, int most, double accuracy, Watch& watch) {
-  ConjugateGradients cg(coordinates, gradient, accuracy);
-  bool more = cg.more();
-  int made = 0;
-  while (made < most && more) {
-    bool stay = true;
-    run_region(normal.threads(), [&](const Team& team) {
-      while (stay) {
-        normal.apply(team, cg.search, cg.product);
-        team.once([&] {
-          watch.poll();
-          more = cg.advance() && !watch.stopped();
-          stay = ++made < most && more && !team.barrier.crowded();
-        });
-      }
-    });
-  }
-  return {std::move(cg.step), !more, made};
-}
 
 // Projected Newton-CG. Three epochs sweep once over W, twice over the support, then take a Newton
 // step on the support with signs held: weights that would cross zero stop there, unless a line
@@ -107,8 +21,9 @@ class Newton {
   using Model = Quadratic<C>;
 
   // `products` is how many conjugate gradients may make for a step.
-  Newton(Model& model, int& products, bool passing, int threads)
+  Newton(Model& model, Factor<C>& factor, int& products, bool passing, int threads)
       : model_(model),
+        factor_(factor),
         products_(products),
         passing_(passing),
         threads_(threads),
@@ -182,7 +97,8 @@ class Newton {
   };
 
   // One Newton step on the columns `inside`.
-  void leap(std::span<double> x, std::vector<std::int64_t> inside, Epoch& epoch, Watch& watch) {
+  void leap(std::span<double> x, std::vector<std::int64_t> inside, Epoch& epoch, Watch& watch,
+            bool slid = false) {
     if (inside.empty()) return;
     moved_ = static_cast<std::int64_t>(inside.size());
     Face f = face(x, std::move(inside));
@@ -194,8 +110,9 @@ class Newton {
       slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
                       std::copysign(p.lam, f.moves[s].x));
     }
-    const auto [step, accurate, products] =
-        newton_step(normal, f.coordinates, slope, products_, 0.05, watch);
+    const std::optional<Solved> solved = solve(x, normal, f, slope, slid, epoch, watch);
+    if (!solved) return leap(x, interior(x), epoch, watch, true);
+    const auto& [step, accurate, products] = *solved;
     epoch.besides += products * moved_;
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
@@ -222,6 +139,43 @@ class Newton {
       if (straight.decrease > best.decrease) best = std::move(straight);
     }
     epoch.decrease += accept(x, f, normal, best);
+  }
+
+  // The Newton step. Once products have cost what a factor would, it is made, and serves until they
+  // have again. Nothing where that shows that columns say one another, and x has moved for it.
+  struct Solved {
+    std::vector<double> step;
+    bool accurate;
+    int products;
+  };
+  std::optional<Solved> solve(std::span<double> x, NormalMatrix<C>& normal, Face& f,
+                              std::span<const double> gradient, bool slid, Epoch& epoch,
+                              Watch& watch) {
+    const auto steps = [&](std::span<const double> from, int most) {
+      return newton_step(normal, f.coordinates, from, {factor_, f.inside}, most, accuracy, watch);
+    };
+    const double cost = Factor<C>::cost(C(model_.A.rows(), f.handles), products_);
+    const bool dear = cost > products_;
+    NewtonStep found = steps(gradient, dear || made_ ? products_ : static_cast<int>(cost) + 1);
+    if (found.accurate || dear || slid || watch.stopped())
+      return Solved{std::move(found.step), found.accurate, found.products};
+    factor_.make(model_, f.inside, threads_, watch);
+    made_ = true;
+    if (slide(x, normal, f, epoch)) return {};
+    for (double& r : found.residual) r = -r;
+    const NewtonStep rest = steps(found.residual, products_);
+    for (std::size_t s = 0; s < rest.step.size(); ++s) found.step[s] += rest.step[s];
+    return Solved{std::move(found.step), rest.accurate,
+                  found.products + rest.products + static_cast<int>(cost) + 1};
+  }
+
+  // Moves what others say to those. Says whether F is lower for it.
+  bool slide(std::span<double> x, NormalMatrix<C>& normal, Face& f, Epoch& epoch) {
+    const std::vector<double> step = slide_step(factor_, f.coordinates, f.moves);
+    if (std::ranges::all_of(step, [](double s) { return s == 0; })) return false;
+    const Trial trial = attempt(normal, f, step, 1.0, true);
+    epoch.decrease += accept(x, f, normal, trial);
+    return trial.decrease > 0;
   }
 
   // The whole of `step`, or as much of it (at most `reach`) as lowers F most.
@@ -253,7 +207,11 @@ class Newton {
     return trial.decrease;
   }
 
+  static constexpr double accuracy = 0.05;  // of a step
+
   Model& model_;
+  Factor<C>& factor_;
+  bool made_ = false;  // the factor, for this very model
   int& products_;
   bool passing_;  // the model is one of many
   int threads_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/block.hpp"
+#include "engine/factor.hpp"
 #include "engine/homotopy.hpp"
 #include "problem/product.hpp"
 #include "problem/source.hpp"
@@ -16,6 +17,7 @@ struct Packed {
   std::vector<Coordinate> coordinates;
   std::vector<double> x;
   GramCache gram;
+  Factor<C> factor;
   Homotopy<C> homotopy;
 };
 

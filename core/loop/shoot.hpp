@@ -86,7 +86,7 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
 }
 
 template <class Model>
-void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
+void descend(Model& model, Packed<typename Model::Cols>& packed, Engine engine, std::span<double> x,
              const Options& options, Aim aim, Effort& effort, Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
@@ -105,10 +105,11 @@ void descend(Model& model, GramCache& gram, Engine engine, std::span<double> x,
     return run(Asynchronous(model, effort.P > 0 ? effort.P : threads, threads, seed));
   if constexpr (Model::exact) {
     if (engine == Engine::newton)
-      return run(Newton(model, effort.products, aim.returns > 0, threads));
+      return run(Newton(model, packed.factor, effort.products, aim.returns > 0, threads));
     if (engine == Engine::block) {
       const std::int64_t P =
           std::min(options.P > 0 ? options.P : default_block(model.A.rows()), model.A.count());
+      GramCache& gram = packed.gram;
       const std::int64_t made = gram.P == P ? gram.columns / P * P : 0;  // of the Gram matrices
       effort.products_work += count_nonzeros(model.A) *
                               static_cast<double>(model.A.count() - made) /
@@ -155,7 +156,7 @@ void prox_newton(Point<C, L>& point, Packed<K>& packed, Engine engine, const Opt
     effort.work += count_nonzeros(model.A) +
                    (few && !told ? 2 : 1) * count_nonzeros(K(point.rows(), packed.handles));
     std::vector<double> goal = packed.x;
-    descend(model, packed.gram, engine, goal, options,
+    descend(model, packed, engine, goal, options,
             {gap, std::max(returns * gap, 0.3 * aim.gap),
              std::min<std::int64_t>(limit - effort.epochs, 20), returns},
             effort, watch);
@@ -183,7 +184,7 @@ void shoot_directly(Point<C, L>& point, Packed<K>& packed, Engine engine, const 
   point.describe(packed, point.samples().weights(), point.features().total_weight());
   Cdn<K, L> model(K(point.rows(), packed.handles), packed.coordinates, point.samples(), point.z(),
                   point.g(), options.threads);
-  return descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
+  return descend(model, packed, engine, packed.x, options, aim, effort, watch);
 }
 
 // Returns whether z has followed, in float64, as on the columns of A itself.
@@ -192,7 +193,7 @@ bool shoot_packed(Point<C, L>& point, Packed<K>& packed, Engine engine, const Op
                   Aim aim, Effort& effort, Watch& watch) {
   if constexpr (L::quadratic) {
     Quadratic<K> model = point.newton_model(packed);
-    descend(model, packed.gram, engine, packed.x, options, aim, effort, watch);
+    descend(model, packed, engine, packed.x, options, aim, effort, watch);
     return false;
   } else {
     if (!models_newton(engine, point.features())) {

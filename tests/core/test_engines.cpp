@@ -29,7 +29,10 @@ void run(Bench<C>& bench, Engine engine, std::int64_t P, int threads, int epochs
   };
   if (engine == Engine::shooting) drive(Shooting(*bench.model, order));
   if (engine == Engine::bundle) drive(Bundle(*bench.model, order, guard, threads));
-  if (engine == Engine::newton) drive(Newton(*bench.model, effort.products, false, threads));
+  if (engine == Engine::newton) {
+    Factor<C> factor;
+    drive(Newton(*bench.model, factor, effort.products, false, threads));
+  }
   if (engine == Engine::block) {
     GramCache gram;
     drive(Anderson(*bench.model, Block(*bench.model, P, gram, threads, bench.watch), threads));
