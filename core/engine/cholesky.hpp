@@ -1,7 +1,9 @@
 // Cholesky: a symmetric positive semidefinite matrix as LL'.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -95,8 +97,8 @@ class Cholesky {
     for (auto i = first; i < columns.end; ++i) {
       double* L = row(i) + first;
       for (auto c = first; c < i; ++c)
-        L[c - first] = (L[c - first] - table_->dot(c - first, L, row(c) + first)) *
-                       inverse_pivot_[at(c)];
+        L[c - first] =
+            (L[c - first] - table_->dot(c - first, L, row(c) + first)) * inverse_pivot_[at(c)];
       const double before = L[i - first];
       const double left = before - table_->dot(i - first, L, L);
       // What is left of a column that the others say is rounding of all that was subtracted.

@@ -1,37 +1,53 @@
 // Conjugate gradients: the Newton step of a support.
 #pragma once
 
+#include <cmath>
+#include <utility>
+
 #include "engine/factor.hpp"
 #include "engine/normal.hpp"
 
 namespace shotgun {
 
-// What conjugate gradients take for the inverse: the diagonal's, and the factor's where there is
-// one. A subset of its columns does, too: the inverse restricted to them is as definite.
+// What conjugate gradients take for the inverse of A~'HA~ + diag(l2) on some columns: that of the
+// diagonal, and a factor's where there is one. A subset of its columns does, too: the inverse
+// restricted to them is as definite. And of other curvatures: to the diagonal of now.
 template <Columns C>
 class Preconditioner {
  public:
-  Preconditioner(const Factor<C>& factor, std::span<const std::int64_t> which) : factor_(&factor) {
-    for (std::int64_t k : which) place_.push_back(factor.place(k));
-    buffer_.resize(static_cast<std::size_t>(factor.size()));
+  Preconditioner(const Factor<C>& factor, std::span<const std::int64_t> which,
+                 std::span<const Coordinate> coordinates)
+      : factor_(factor), buffer_(static_cast<std::size_t>(factor.size())) {
+    for (std::size_t s = 0; s < coordinates.size(); ++s) {
+      const double diagonal = coordinates[s].beta + coordinates[s].penalty.l2;
+      inverse_.push_back(diagonal > 0 ? 1 / diagonal : 0.0);
+      if (const std::int64_t place = factor.empty() ? -1 : factor.place(which[s]); place >= 0)
+        inside_.push_back({s, static_cast<std::size_t>(place),
+                           std::sqrt(factor.diagonal(place) * inverse_.back())});
+    }
   }
+  std::span<const double> inverse() const { return inverse_; }  // of the diagonal
 
-  // out = M^-1 v, of which `diagonal` is the rest.
-  void apply(std::span<const double> diagonal, std::span<const double> v, std::span<double> out) {
+  // out = M^-1 v
+  void apply(std::span<const double> v, std::span<double> out) {
+    for (std::size_t s = 0; s < v.size(); ++s) out[s] = inverse_[s] * v[s];
+    if (inside_.empty()) return;
     std::fill(buffer_.begin(), buffer_.end(), 0.0);
-    for (std::size_t k = 0; k < v.size(); ++k)
-      if (inside(k)) buffer_[at(k)] = v[k];
-    if (!factor_->empty()) factor_->solve(buffer_);
-    for (std::size_t k = 0; k < v.size(); ++k) out[k] = inside(k) ? buffer_[at(k)] : diagonal[k] * v[k];
+    for (const Inside& i : inside_) buffer_[i.place] = i.scale * v[i.s];
+    factor_.solve(buffer_);
+    for (const Inside& i : inside_) out[i.s] = i.scale * buffer_[i.place];
   }
 
  private:
-  bool inside(std::size_t k) const { return k < place_.size() && place_[k] >= 0; }
-  std::size_t at(std::size_t k) const { return static_cast<std::size_t>(place_[k]); }
+  // One of the columns that the factor has.
+  struct Inside {
+    std::size_t s, place;
+    double scale;
+  };
 
-  const Factor<C>* factor_;
-  std::vector<std::int64_t> place_;
-  std::vector<double> buffer_;
+  const Factor<C>& factor_;
+  std::vector<double> inverse_, buffer_;
+  std::vector<Inside> inside_;
 };
 
 // Conjugate gradients for (A~'HA~ + diag(l2)) step = -gradient, preconditioned by the diagonal, and
@@ -47,13 +63,10 @@ class ConjugateGradients {
         residual(gradient.size()),
         coordinates_(coordinates),
         preconditioner_(preconditioner),
-        conditioned_(gradient.size()),
-        inverse_(gradient.size()) {
-    for (std::size_t k = 0; k < gradient.size(); ++k) {
-      const double diagonal = coordinates[k].beta + coordinates[k].penalty.l2;
-      inverse_[k] = diagonal > 0 ? 1 / diagonal : 0.0;
+        inverse_(preconditioner.inverse()),
+        conditioned_(gradient.size()) {
+    for (std::size_t k = 0; k < gradient.size(); ++k)
       residual[k] = inverse_[k] > 0 ? -gradient[k] : 0.0;
-    }
     rho_ = condition();
     search = conditioned_;
     target_ = accuracy * accuracy * rho_;
@@ -89,7 +102,7 @@ class ConjugateGradients {
  private:
   // The residual's norm in that of the preconditioner.
   double condition() {
-    preconditioner_.apply(inverse_, residual, conditioned_);
+    preconditioner_.apply(residual, conditioned_);
     double norm = 0;
     for (std::size_t k = 0; k < residual.size(); ++k) norm += residual[k] * conditioned_[k];
     return norm;
@@ -97,7 +110,8 @@ class ConjugateGradients {
 
   std::span<const Coordinate> coordinates_;
   Preconditioner<C>& preconditioner_;
-  std::vector<double> conditioned_, inverse_;
+  std::span<const double> inverse_;  // of the diagonal
+  std::vector<double> conditioned_;
   double rho_ = 0, target_ = 0;
 };
 

@@ -2,6 +2,9 @@
 // would take long to find.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+
 #include "engine/cholesky.hpp"
 #include "engine/model.hpp"
 
@@ -23,7 +26,7 @@ class Factor {
   static double cost(const C& columns, double most) {
     const auto size = static_cast<double>(columns.count()), n = static_cast<double>(columns.rows());
     const double nonzeros = std::max(1.0, count_nonzeros(columns));
-    if (n < 1000 || n < 4 * size || size * size > 16 * nonzeros) return infinity;
+    if (n < 1000 || n < 4 * size || size * size > 8 * nonzeros) return infinity;
     const double cubes = (C::dense ? 1.0 : 0.1) * size * size * size / 6;
     const auto products = [&](double pairs) { return (pairs + cubes) / (2 * nonzeros); };
     if constexpr (C::dense) {
@@ -35,41 +38,45 @@ class Factor {
     }
   }
 
-  bool empty() const { return cholesky_.size() == 0; }
+  bool empty() const { return size() == 0; }
+  std::int64_t size() const { return cholesky_.size(); }
+  // Whether it was made of these very columns.
+  bool is_of(std::span<const std::int64_t> which) const {
+    return std::ranges::equal(which_, which);
+  }
 
-  // Of the packed columns `which`.
+  // Of the packed columns `which`. Empty afterwards if the watch stops it, or float64 cannot hold
+  // it.
   void make(const Model& model, std::span<const std::int64_t> which, int threads, Watch& watch) {
-    cholesky_ = Cholesky(static_cast<std::int64_t>(which.size()));
+    clear();
+    Cholesky gram(static_cast<std::int64_t>(which.size()));
     if constexpr (C::dense)
-      fill_dense(model, which, threads, watch);
+      fill_dense(model, which, gram, threads, watch);
     else
-      fill_sparse(model, which, threads, watch);
-    for (std::int64_t s = 0; s < size(); ++s) {
-      double* row = cholesky_.row(s);
-      const std::int64_t k = which[at(s)];
-      for (std::int64_t l = 0; l <= s; ++l) row[l] = model.centre_product(k, which[at(l)], row[l]);
-      row[s] += model.coordinates[at(k)].penalty.l2;
-    }
-    if (watch.stopped() || !cholesky_.factor(threads, watch)) return clear();
+      fill_sparse(model, which, gram, threads, watch);
+    if (watch.stopped() || !centre(model, which, gram, threads) || !gram.factor(threads, watch))
+      return;
+    cholesky_ = std::move(gram);
+    which_.assign(which.begin(), which.end());
     place_.assign(at(model.A.count()), nowhere);
-    for (std::int64_t s = 0; s < size(); ++s)
-      if (!cholesky_.said(s)) place_[at(which[at(s)])] = s;
+    for (std::int64_t s = 0; s < size(); ++s) {
+      const Coordinate& c = model.coordinates[at(which[at(s)])];
+      diagonal_.push_back(c.beta + c.penalty.l2);
+      if (!said(s)) place_[at(which[at(s)])] = s;
+    }
   }
-  void clear() {
-    cholesky_ = {};
-    place_.clear();
-  }
+  void clear() { *this = {}; }
 
   // Where a packed column is in it, or nowhere.
   static constexpr std::int64_t nowhere = -1;
   std::int64_t place(std::int64_t k) const {
     return at(k) < place_.size() ? place_[at(k)] : nowhere;
   }
-  std::int64_t size() const { return cholesky_.size(); }
+  double diagonal(std::int64_t place) const { return diagonal_[at(place)]; }
+  void solve(std::span<double> v) const { cholesky_.solve(v); }
   // Of the columns that it was made of: whether those before one say it, and how.
   bool said(std::int64_t s) const { return cholesky_.said(s); }
   std::vector<double> combination(std::int64_t s) const { return cholesky_.combination(s); }
-  void solve(std::span<double> v) const { cholesky_.solve(v); }
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -83,9 +90,27 @@ class Factor {
     return sum;
   }
 
+  // From a_k'Ha_l to a~_k'Ha~_l, and l2. Says whether all of it is finite.
+  static bool centre(const Model& model, std::span<const std::int64_t> which, Cholesky& gram,
+                     int threads) {
+    const std::int64_t size = gram.size();
+    std::vector<unsigned char> finite(at(size), 1);
+    parallel_for(worthwhile_threads(threads, static_cast<double>(size * size)), size,
+                 [&](std::int64_t s) {
+                   double* row = gram.row(s);
+                   const std::int64_t k = which[at(s)];
+                   for (std::int64_t l = 0; l <= s; ++l) {
+                     row[l] = model.centre_product(k, which[at(l)], row[l]);
+                     finite[at(s)] &= std::isfinite(row[l]);
+                   }
+                   row[s] += model.coordinates[at(k)].penalty.l2;
+                 });
+    return std::ranges::all_of(finite, [](unsigned char f) { return f != 0; });
+  }
+
   // a_k'Ha_l row by row of A: each pair of entries in it is a term of one product.
-  void fill_sparse(const Model& model, std::span<const std::int64_t> which, int threads,
-                   Watch& watch) {
+  static void fill_sparse(const Model& model, std::span<const std::int64_t> which, Cholesky& gram,
+                          int threads, Watch& watch) {
     struct Entry {
       std::int32_t column;
       typename C::Value value;
@@ -93,7 +118,7 @@ class Factor {
     const C& A = model.A;
     std::vector<std::int64_t> begin(at(A.rows() + 1));
     const auto visit_all = [&](auto&& body) {
-      for (std::int64_t s = 0; s < size(); ++s)
+      for (std::int64_t s = 0; s < gram.size(); ++s)
         A.visit(which[at(s)], {0, A.rows()}, [&](Row i, double a) { body(at(i), s, a); });
     };
     visit_all([&](std::size_t i, std::int64_t, double) { ++begin[i + 1]; });
@@ -104,48 +129,53 @@ class Factor {
       entries[at(end[i]++)] = {static_cast<std::int32_t>(s), static_cast<typename C::Value>(a)};
     });
     constexpr std::int64_t run = 16;
-    parallel_for(worthwhile_threads(threads, 4 * static_cast<double>(entries.size())),
-                 (size() + run - 1) / run, [&](std::int64_t r) {
-                   for (auto s = r * run; s < std::min(size(), (r + 1) * run); ++s) {
-                     double* row = cholesky_.row(s);
-                     A.visit(which[at(s)], {0, A.rows()}, [&](Row i, double a) {
-                       const double weighted = a * model.curvature(i);
-                       for (auto p = begin[at(i)]; entries[at(p)].column < s; ++p)
-                         row[entries[at(p)].column] += weighted * entries[at(p)].value;
-                       row[s] += weighted * a;
-                     });
-                   }
-                   watch.poll();
-                 });
+    const double work = 4 * static_cast<double>(entries.size());
+    const std::int64_t runs = (gram.size() + run - 1) / run;
+    parallel_for(worthwhile_threads(threads, work), runs, [&](std::int64_t r) {
+      for (auto s = r * run; s < std::min(gram.size(), (r + 1) * run); ++s) {
+        watch.poll();
+        if (watch.stopped()) return;
+        double* row = gram.row(s);
+        A.visit(which[at(s)], {0, A.rows()}, [&](Row i, double a) {
+          const double weighted = a * model.curvature(i);
+          for (auto p = begin[at(i)]; entries[at(p)].column < s; ++p)
+            row[entries[at(p)].column] += weighted * entries[at(p)].value;
+          row[s] += weighted * a;
+        });
+      }
+    });
   }
 
   // A few columns, weighted, by all before them, some rows at a time, which stay in cache.
-  void fill_dense(const Model& model, std::span<const std::int64_t> which, int threads,
-                  Watch& watch) {
-    constexpr std::int64_t few = 16, run = 64, some = 512;
+  static void fill_dense(const Model& model, std::span<const std::int64_t> which, Cholesky& gram,
+                         int threads, Watch& watch) {
+    constexpr std::int64_t few = 4, run = 64, some = 512;
     const C& A = model.A;
-    const std::int64_t n = A.rows();
-    const double work = static_cast<double>(n * size()) * static_cast<double>(size()) / 2;
-    parallel_for(worthwhile_threads(threads, work), (size() + few - 1) / few, [&](std::int64_t b) {
-      const Range rows{b * few, std::min(size(), (b + 1) * few)};
-      std::vector<double> weighted(at(few * n));
-      const double one = 1.0;
-      for (auto s = rows.begin; s < rows.end; ++s)
-        A.add_axpys(which.subspan(at(s), 1), &one, model.h, weighted.data() + (s - rows.begin) * n,
-                    {0, n});
-      for (std::int64_t i = 0; i < n && !watch.stopped(); i += some) {
+    const std::int64_t n = A.rows(), size = gram.size();
+    const double work = static_cast<double>(n * size) * static_cast<double>(size) / 2;
+    parallel_for(worthwhile_threads(threads, work), (size + few - 1) / few, [&](std::int64_t b) {
+      const Range rows{b * few, std::min(size, (b + 1) * few)};
+      std::vector<std::vector<double>> weighted;
+      for (auto s = rows.begin; s < rows.end; ++s) {
+        const double one = 1.0;
+        weighted.emplace_back(at(n));
+        A.add_axpys(which.subspan(at(s), 1), &one, model.h, weighted.back().data(), {0, n});
+      }
+      for (std::int64_t i = 0; i < n; i += some) {
+        watch.poll();
+        if (watch.stopped()) return;
         for (std::int64_t l = 0; l < rows.end; l += run)
           for (auto s = std::max(l, rows.begin); s < rows.end; ++s)
             A.add_dots(which.subspan(at(l), at(std::min(run, s + 1 - l))),
-                       weighted.data() + (s - rows.begin) * n, cholesky_.row(s) + l,
+                       weighted[at(s - rows.begin)].data(), gram.row(s) + l,
                        {i, std::min(n, i + some)});
-        watch.poll();
       }
     });
   }
 
   Cholesky cholesky_;
-  std::vector<std::int64_t> place_;  // of each packed column
+  std::vector<std::int64_t> which_, place_;  // the columns, and of each packed one its place
+  std::vector<double> diagonal_;             // of what was factored
 };
 
 }  // namespace shotgun

@@ -1,6 +1,7 @@
 // Newton: sweeps find the support, conjugate gradients solve on it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -97,8 +98,7 @@ class Newton {
   };
 
   // One Newton step on the columns `inside`.
-  void leap(std::span<double> x, std::vector<std::int64_t> inside, Epoch& epoch, Watch& watch,
-            bool slid = false) {
+  void leap(std::span<double> x, std::vector<std::int64_t> inside, Epoch& epoch, Watch& watch) {
     if (inside.empty()) return;
     moved_ = static_cast<std::int64_t>(inside.size());
     Face f = face(x, std::move(inside));
@@ -110,10 +110,9 @@ class Newton {
       slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
                       std::copysign(p.lam, f.moves[s].x));
     }
-    const std::optional<Solved> solved = solve(x, normal, f, slope, slid, epoch, watch);
-    if (!solved) return leap(x, interior(x), epoch, watch, true);
-    const auto& [step, accurate, products] = *solved;
-    epoch.besides += products * moved_;
+    const std::optional<NewtonStep> found = solve(x, normal, f, slope, epoch, watch);
+    if (!found) return;
+    const std::vector<double>& step = found->step;
     std::vector<double> projected(step.size());
     double reach = 1;  // the longest step that keeps all bounds
     std::size_t crossing = 0;
@@ -129,11 +128,11 @@ class Newton {
     // While weights cross zero better steps would be lost on them; if no longer, but one step after
     // the other falls short, they are what is missing.
     constexpr int most = 480, often = 3;
-    if (!accurate && 100 * crossing <= step.size() && ++short_ >= often)
+    if (!found->accurate && 100 * crossing <= step.size() && ++short_ >= often)
       products_ = std::min(2 * products_, most);
     const bool two = projected != step;
     Trial best = attempt(normal, f, projected, 1.0, two);
-    epoch.work += (2 * products + (two ? 3 : 2)) * count_nonzeros(C(model_.A.rows(), f.handles));
+    epoch.work += (two ? 3 : 2) * count_nonzeros(C(model_.A.rows(), f.handles));
     if (two) {
       Trial straight = attempt(normal, f, step, reach, false);
       if (straight.decrease > best.decrease) best = std::move(straight);
@@ -142,38 +141,40 @@ class Newton {
   }
 
   // The Newton step. Once products have cost what a factor would, it is made, and serves until they
-  // have again. Nothing where that shows that columns say one another, and x has moved for it.
-  struct Solved {
-    std::vector<double> step;
-    bool accurate;
-    int products;
-  };
-  std::optional<Solved> solve(std::span<double> x, NormalMatrix<C>& normal, Face& f,
-                              std::span<const double> gradient, bool slid, Epoch& epoch,
-                              Watch& watch) {
+  // have again. None where that shows that columns say one another, and x has moved for it.
+  std::optional<NewtonStep> solve(std::span<double> x, NormalMatrix<C>& normal, Face& f,
+                                  std::span<const double> gradient, Epoch& epoch, Watch& watch) {
+    const double each = 2 * count_nonzeros(C(model_.A.rows(), f.handles));
     const auto steps = [&](std::span<const double> from, int most) {
-      return newton_step(normal, f.coordinates, from, {factor_, f.inside}, most, accuracy, watch);
+      NewtonStep made = newton_step(normal, f.coordinates, from, {factor_, f.inside, f.coordinates},
+                                    most, accuracy, watch);
+      epoch.besides += made.products * moved_;
+      epoch.work += made.products * each;
+      return made;
     };
+    if (factor_.size() > 4 * moved_) factor_.clear();  // the support has left it
     const double cost = Factor<C>::cost(C(model_.A.rows(), f.handles), products_);
-    const bool dear = cost > products_;
+    const bool dear = cost > products_, same = made_ && factor_.is_of(f.inside);
     NewtonStep found = steps(gradient, dear || made_ ? products_ : static_cast<int>(cost) + 1);
-    if (found.accurate || dear || slid || watch.stopped())
-      return Solved{std::move(found.step), found.accurate, found.products};
+    if (dear && !found.accurate) factor_.clear();
+    if (found.accurate || dear || same || watch.stopped()) return found;
     factor_.make(model_, f.inside, threads_, watch);
-    made_ = true;
-    if (slide(x, normal, f, epoch)) return {};
+    made_ = !factor_.empty();
+    epoch.besides += static_cast<std::int64_t>(cost) * moved_;
+    epoch.work += cost * each;
+    if (slide(x, normal, f, epoch, watch)) return {};
     for (double& r : found.residual) r = -r;
-    const NewtonStep rest = steps(found.residual, products_);
-    for (std::size_t s = 0; s < rest.step.size(); ++s) found.step[s] += rest.step[s];
-    return Solved{std::move(found.step), rest.accurate,
-                  found.products + rest.products + static_cast<int>(cost) + 1};
+    NewtonStep rest = steps(found.residual, products_);
+    for (std::size_t s = 0; s < rest.step.size(); ++s) rest.step[s] += found.step[s];
+    return rest;
   }
 
   // Moves what others say to those. Says whether F is lower for it.
-  bool slide(std::span<double> x, NormalMatrix<C>& normal, Face& f, Epoch& epoch) {
-    const std::vector<double> step = slide_step(factor_, f.coordinates, f.moves);
+  bool slide(std::span<double> x, NormalMatrix<C>& normal, Face& f, Epoch& epoch, Watch& watch) {
+    const std::vector<double> step = slide_step(factor_, f.coordinates, f.moves, watch);
     if (std::ranges::all_of(step, [](double s) { return s == 0; })) return false;
-    const Trial trial = attempt(normal, f, step, 1.0, true);
+    Trial trial = attempt(normal, f, step, 1.0, true);
+    if (!(trial.decrease > 0)) trial = attempt(normal, f, step, 1.0, false);
     epoch.decrease += accept(x, f, normal, trial);
     return trial.decrease > 0;
   }

@@ -9,7 +9,7 @@ template <Columns C>
 void check_step(const Example& e, C columns, int threads) {
   Bench bench(e, columns);
   const std::vector<std::int64_t> which{0, 2, 3, 7, 11};
-  Factor<C> factor;
+  Factor<C> factor, none;
   CHECK(factor.empty());
   factor.make(*bench.model, which, threads, bench.watch);
   CHECK(factor.size() == 5);
@@ -25,10 +25,10 @@ void check_step(const Example& e, C columns, int threads) {
     gradient.push_back(bench.model->gradient(k));
   }
   NormalMatrix<C> normal(C(columns.rows(), handles), coordinates, bench.h, threads);
-  const NewtonStep plain = newton_step(normal, coordinates, gradient, {Factor<C>(), which}, 100,
-                                       1e-13, bench.watch);
-  const NewtonStep quick =
-      newton_step(normal, coordinates, gradient, {factor, which}, 100, 1e-10, bench.watch);
+  const NewtonStep plain = newton_step(normal, coordinates, gradient, {none, which, coordinates},
+                                       100, 1e-13, bench.watch);
+  const NewtonStep quick = newton_step(normal, coordinates, gradient, {factor, which, coordinates},
+                                       100, 1e-10, bench.watch);
   CHECK(plain.accurate);
   CHECK(quick.accurate);
   CHECK(quick.products <= 2);
@@ -56,7 +56,7 @@ TEST_CASE("a factor of more columns and of other curvatures still serves") {
   Example e = make_example(400, 60, 0.3, Squared{}, 9);
   Bench bench(e, e.A.sparse_columns());
   std::vector<std::int64_t> all = first_columns(60), some;
-  Factor<SparseColumns<double>> factor;
+  Factor<SparseColumns<double>> factor, none;
   factor.make(*bench.model, all, 1, bench.watch);
   for (std::int64_t k = 0; k < 60; k += 1 + k % 2) some.push_back(k);
   std::vector<SparseColumns<double>::Handle> handles;
@@ -69,11 +69,10 @@ TEST_CASE("a factor of more columns and of other curvatures still serves") {
     gradient.push_back(bench.model->gradient(k));
   }
   NormalMatrix<SparseColumns<double>> normal({400, handles}, coordinates, h.data(), 1);
-  const NewtonStep found =
-      newton_step(normal, coordinates, gradient, {factor, some}, 100, 1e-6, bench.watch);
+  const NewtonStep found = newton_step(normal, coordinates, gradient, {factor, some, coordinates},
+                                       100, 1e-6, bench.watch);
   const NewtonStep plain =
-      newton_step(normal, coordinates, gradient, {Factor<SparseColumns<double>>(), some}, 100, 1e-6,
-                  bench.watch);
+      newton_step(normal, coordinates, gradient, {none, some, coordinates}, 100, 1e-6, bench.watch);
   CHECK(found.accurate);
   CHECK(plain.accurate);
   for (std::size_t s = 0; s < some.size(); ++s)
@@ -91,7 +90,8 @@ TEST_CASE("Newton steps that are factored get to the minimum where columns say o
       dense[at((q * values + v) * n + i)] = 1;
     }
   Doubles y;
-  for (std::int64_t i = 0; i < n; ++i) y.push_back(normal(random) + dense[at(i)] - dense[at(n + i)]);
+  for (std::int64_t i = 0; i < n; ++i)
+    y.push_back(normal(random) + dense[at(i)] - dense[at(n + i)]);
   for (double penalty : {0.0, 0.5, 5.0}) {
     Example e{Matrix<double>(n, d, dense), y};
     e.lam = penalty;
@@ -126,4 +126,31 @@ TEST_CASE("a factor is worth it where samples are many and products would be") {
   const double cost = Factor<SparseColumns<double>>::cost(many.A.sparse_columns(), 480);
   CHECK(cost < 10);
   CHECK(Factor<SparseColumns<double>>::cost(many.A.sparse_columns(), 0) <= cost);
+}
+
+TEST_CASE("a weight slides to the columns that say it until one is zero, and not for nothing") {
+  const auto coordinate = [](double lam, double lo, double hi) {
+    Coordinate c;
+    c.penalty = {lam, 0.0, lo, hi};
+    c.beta = 1;
+    return c;
+  };
+  const Doubles shares{1.0, 1.0};  // a_2 = a_0 + a_1
+  const auto slid = [&](double lam, double most) {
+    std::vector<Coordinate> coordinates(3, coordinate(lam, -infinity, infinity));
+    coordinates[2].penalty.hi = most;
+    Doubles here{1.0, 2.0, -0.5};
+    slide_along(coordinates, 2, shares, here);
+    return here;
+  };
+  CHECK((slid(1.0, infinity) == Doubles{0.0, 1.0, 0.5}));
+  CHECK((slid(1.0, 0.25) == Doubles{0.25, 1.25, 0.25}));
+  CHECK((slid(0.0, infinity) == Doubles{1.0, 2.0, -0.5}));
+  const std::vector<Coordinate> twice(2, coordinate(1.0, -infinity, infinity));
+  Doubles same{1.0, 2.0};  // duplicates: nothing to gain
+  slide_along(twice, 1, Doubles{1.0}, same);
+  CHECK((same == Doubles{1.0, 2.0}));
+  Doubles against{1.0, -3.0};
+  slide_along(twice, 1, Doubles{1.0}, against);
+  CHECK((against == Doubles{0.0, -2.0}));
 }
