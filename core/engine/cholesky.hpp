@@ -64,7 +64,7 @@ class Cholesky {
   }
 
  private:
-  static constexpr std::int64_t tile = 64;
+  static constexpr std::int64_t tile = 32;
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   // v becomes L'^-1 v, of the first columns.

@@ -27,7 +27,7 @@ class Factor {
     const auto size = static_cast<double>(columns.count()), n = static_cast<double>(columns.rows());
     const double nonzeros = std::max(1.0, count_nonzeros(columns));
     if (n < 1000 || n < 4 * size || size * size > 8 * nonzeros) return infinity;
-    const double cubes = (C::dense ? 1.0 : 0.1) * size * size * size / 6;
+    const double cubes = (C::dense ? 1.0 : 0.15) * size * size * size / 6;
     const auto products = [&](double pairs) { return (pairs + cubes) / (2 * nonzeros); };
     if constexpr (C::dense) {
       return products(0.6 * nonzeros * size / 2);
