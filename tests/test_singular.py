@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import shotgun
 from conftest import N
@@ -22,6 +23,35 @@ def test_identical_columns_are_solved(engine: str) -> None:
     assert fit.status == "converged"
     assert fit.x.sum() == pytest.approx(one.x[0], abs=1e-3)
     assert fit.objective == pytest.approx(one.objective, abs=fit.gap + one.gap)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_values_of_categories_that_add_up_to_the_same_are_certified(
+    loss: str, fit_intercept: bool
+) -> None:
+    """The columns of each category add up to one, and with an intercept to nothing: along these
+    directions only the penalty decides."""
+    rng = np.random.default_rng(3)
+    n, levels = 4000, [12, 9, 7, 5, 5]
+    values = [rng.integers(0, k, size=n) for k in levels]
+    places = np.stack(values, axis=1) + np.cumsum([0, *levels[:-1]])
+    rows = np.repeat(np.arange(n), len(levels))
+    A = sp.csc_matrix((np.ones(rows.size), (rows, places.ravel())), shape=(n, sum(levels)))
+    z = A @ rng.normal(size=A.shape[1]) + rng.normal(size=n)
+    y = np.where(z > 0, 1.0, -1.0) if loss == "logistic" else z
+    fits = [
+        shotgun.solve(A, y, 0.01, loss, fit_intercept=fit_intercept, tol=1e-9, n_threads=t)
+        for t in (1, 2)
+    ]
+    assert fits[0].status == "converged"
+    assert fits[0].n_epochs < 100  # coordinate descent takes tens of thousands
+    np.testing.assert_array_equal(fits[0].x, fits[1].x)
+    slow = shotgun.solve(
+        A, y, 0.01, loss, fit_intercept=fit_intercept, engine="shooting", max_epochs=100
+    )
+    assert fits[0].objective - fits[0].gap <= slow.objective
+    assert slow.objective - slow.gap <= fits[0].objective
 
 
 @pytest.mark.parametrize("working_set", [True, False])

@@ -91,6 +91,17 @@ class Newton {
     return f;
   }
 
+  // Of F along each weight of a face, signs held.
+  static std::vector<double> slopes(const Face& f) {
+    std::vector<double> all;
+    for (std::size_t s = 0; s < f.moves.size(); ++s) {
+      const Penalty& p = f.coordinates[s].penalty;
+      const double x = f.moves[s].x;
+      all.push_back(f.moves[s].gradient + p.l2 * x + std::copysign(p.lam, x));
+    }
+    return all;
+  }
+
   // A way to go, and what it brings.
   struct Trial {
     std::vector<double> step, z;
@@ -104,13 +115,7 @@ class Newton {
     Face f = face(x, std::move(inside));
     NormalMatrix<C> normal(C(model_.A.rows(), f.handles), f.coordinates, model_.h, threads_);
     watch.saw_threads(normal.threads());
-    std::vector<double> slope;
-    for (std::size_t s = 0; s < f.moves.size(); ++s) {
-      const Penalty& p = f.coordinates[s].penalty;
-      slope.push_back(f.moves[s].gradient + p.l2 * f.moves[s].x +
-                      std::copysign(p.lam, f.moves[s].x));
-    }
-    const std::optional<NewtonStep> found = solve(x, normal, f, slope, epoch, watch);
+    const std::optional<NewtonStep> found = solve(x, normal, f, slopes(f), epoch, watch);
     if (!found) return;
     const std::vector<double>& step = found->step;
     std::vector<double> projected(step.size());
