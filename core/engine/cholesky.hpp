@@ -19,8 +19,9 @@ namespace shotgun {
 class Cholesky {
  public:
   Cholesky() = default;
-  explicit Cholesky(std::int64_t size)
-      : size_(size), lower_(at(size * (size + 1) / 2)), inverse_pivot_(at(size)) {}
+  // A column is left out where those before it leave no more than the part `own` of it.
+  explicit Cholesky(std::int64_t size, double own = 1e-8)
+      : size_(size), own_(own), lower_(at(size * (size + 1) / 2)), inverse_pivot_(at(size)) {}
 
   std::int64_t size() const { return size_; }
   // Row i up to its diagonal.
@@ -58,9 +59,13 @@ class Cholesky {
 
   // v becomes (LL')^-1 v.
   void solve(std::span<double> v) const {
+    divide(v);
+    divide_transposed(v);
+  }
+  // v becomes L^-1 v.
+  void divide(std::span<double> v) const {
     for (std::int64_t i = 0; i < size_; ++i)
       v[at(i)] = (v[at(i)] - table_->dot(i, row(i), v.data())) * inverse_pivot_[at(i)];
-    divide_transposed(v);
   }
 
  private:
@@ -102,7 +107,7 @@ class Cholesky {
       const double before = L[i - first];
       const double left = before - table_->dot(i - first, L, L);
       // What is left of a column that the others say is rounding of all that was subtracted.
-      const bool own = left > 1e-8 * diagonal(i, before) && std::isfinite(left);
+      const bool own = left > own_ * diagonal(i, before) && std::isfinite(left);
       L[i - first] = own ? std::sqrt(left) : 0.0;
       inverse_pivot_[at(i)] = own ? 1 / L[i - first] : 0.0;
       double* X = inverse.data() + (i - first) * tile;
@@ -133,6 +138,7 @@ class Cholesky {
   }
 
   std::int64_t size_ = 0;
+  double own_ = 0;
   std::vector<double> lower_, inverse_pivot_;
   const kernels::Table<double>* table_ = &kernels::active_table<double>();
 };

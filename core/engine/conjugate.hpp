@@ -117,7 +117,7 @@ class ConjugateGradients {
 
 struct NewtonStep {
   std::vector<double> step, residual;
-  bool accurate;
+  bool accurate, broken;  // broken: there was nothing to go on with
   int products;
 };
 
@@ -143,7 +143,8 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
       }
     });
   }
-  return {std::move(cg.step), std::move(cg.residual), !more, made};
+  const bool accurate = !cg.more();
+  return {std::move(cg.step), std::move(cg.residual), accurate, !accurate && !more, made};
 }
 
 }  // namespace shotgun

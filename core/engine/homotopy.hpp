@@ -1,9 +1,8 @@
 // Homotopy: from the minimum for one lam to that for a smaller one, exactly.
 #pragma once
 
+#include "engine/gram.hpp"
 #include "engine/inverse.hpp"
-#include "engine/model.hpp"
-#include "parallel/watch.hpp"
 
 namespace shotgun {
 
@@ -27,7 +26,7 @@ class Homotopy {
                   Watch& watch) {
     threads_ = threads;
     const std::vector<double> gradient = model.gradients(threads);
-    gather(model, x, gradient, ratio, watch);
+    if (!gather(model, x, gradient, ratio, watch)) return false;
     align(watch);
     std::vector<double> way;
     double t = 0;
@@ -95,12 +94,12 @@ class Homotopy {
     std::int64_t who = nobody;
   };
 
-  // The columns that are in the support or, by the strong rule, may join it.
-  void gather(const Model& model, std::span<const double> x, std::span<const double> gradient,
+  // The columns that are in the support or, by the strong rule, may join it. False where their Gram
+  // matrix cannot be had.
+  bool gather(const Model& model, std::span<const double> x, std::span<const double> gradient,
               double ratio, Watch& watch) {
     place_.resize(at(model.A.count()), nobody);
     here_.clear();
-    std::vector<std::int64_t> fresh;
     const double near = std::min(2 - ratio, 0.95);
     for (std::int64_t k = 0; k < model.A.count(); ++k) {
       const Penalty& p = model.coordinates[at(k)].penalty;
@@ -108,11 +107,13 @@ class Homotopy {
       if (place_[at(k)] == nobody) {
         place_[at(k)] = static_cast<std::int64_t>(columns_.size());
         columns_.push_back(k);
-        fresh.push_back(k);
       }
       here_.push_back(place_[at(k)]);
     }
-    extend_gram(model, fresh, watch);
+    const std::int64_t old = gram_.size();
+    while (gram_.size() < static_cast<std::int64_t>(columns_.size())) gram_.grow();
+    const auto row_of = [&](std::int64_t r) { return gram_.row(r).data(); };
+    if (!fill_gram(model, columns_, old, row_of, threads_, watch)) return false;
     std::vector<std::int64_t> slots(columns_.size(), nobody);
     for (std::size_t r = 0; r < weight_.size(); ++r) slots[r] = weight_[r].slot;
     weight_.assign(columns_.size(), {});
@@ -121,6 +122,7 @@ class Homotopy {
       const auto k = at(columns_[at(r)]);
       begin(weight_[at(r)], model.coordinates[k].penalty, x[k], gradient[k], ratio);
     }
+    return true;
   }
   static void begin(Weight& w, const Penalty& p, double x, double gradient, double ratio) {
     w.x = x;
@@ -132,35 +134,6 @@ class Homotopy {
     w.wanted = x != 0 || p.lam == 0;
     w.gradient = w.wanted ? -w.lam * w.sign : std::clamp(slope, -w.lam, w.lam);
     w.fading = slope - w.gradient;
-  }
-
-  // a~_k'Ha~_l for columns that are new here and all others, a few of each at a time.
-  void extend_gram(const Model& model, std::span<const std::int64_t> fresh, Watch& watch) {
-    constexpr std::size_t few = 32;
-    constexpr std::int64_t run = 64;
-    const std::int64_t n = model.A.rows();
-    for (std::size_t f = 0; f < fresh.size() && !watch.stopped(); f += few) {
-      const auto some = fresh.subspan(f, std::min(few, fresh.size() - f));
-      std::vector<std::vector<double>> weighted(some.size(), std::vector<double>(at(n)));
-      const double one = 1.0;
-      for (std::size_t s = 0; s < some.size(); ++s)
-        model.A.add_axpys(some.subspan(s, 1), &one, model.h, weighted[s].data(), {0, n});
-      const std::int64_t old = gram_.size(), all = old + static_cast<std::int64_t>(some.size());
-      while (gram_.size() < all) gram_.grow();
-      const double work = static_cast<double>(all * n) * static_cast<double>(some.size());
-      parallel_for(worthwhile_threads(threads_, work), (all + run - 1) / run, [&](std::int64_t b) {
-        for (std::int64_t r = std::max(old, b * run); r < all; ++r) {
-          const auto list = std::span<const std::int64_t>(columns_).subspan(
-              at(b * run), at(std::min(run, r + 1 - b * run)));
-          double dots[run] = {};
-          model.A.add_dots(list, weighted[at(r - old)].data(), dots, {0, n});
-          for (std::size_t l = 0; l < list.size(); ++l)
-            gram_.row(r)[at(b * run) + l] =
-                model.centre_product(some[at(r - old)], list[l], dots[l]);
-        }
-      });
-      watch.poll();
-    }
   }
 
   // The inverse becomes that of the support.

@@ -133,7 +133,8 @@ class Newton {
     // While weights cross zero better steps would be lost on them; if no longer, but one step after
     // the other falls short, they are what is missing.
     constexpr int most = 480, often = 3;
-    if (!found->accurate && 100 * crossing <= step.size() && ++short_ >= often)
+    const bool unfinished = !found->accurate && !found->broken;
+    if (unfinished && 100 * crossing <= step.size() && ++short_ >= often)
       products_ = std::min(2 * products_, most);
     const bool two = projected != step;
     Trial best = attempt(normal, f, projected, 1.0, two);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/block.hpp"
+#include "engine/compressed.hpp"
 #include "engine/factor.hpp"
 #include "engine/homotopy.hpp"
 #include "problem/product.hpp"
@@ -19,6 +20,9 @@ struct Packed {
   GramCache gram;
   Factor<C> factor;
   Homotopy<C> homotopy;
+  Compressed<C> compressed;
+  bool light = false;  // copies, in float32
+  double looked = 0;   // at so many entries of them, by engines
 };
 
 // v += sum_k steps_k a_k

@@ -107,6 +107,7 @@ class Point {
       if (light) A_.pack(threads_, which, packed.handles);
     if constexpr (std::is_same_v<K, C>)
       if (!light) A_.borrow(which, packed.handles);
+    packed.light = light;
     packed.which.insert(packed.which.end(), which.begin(), which.end());
     packed.x.clear();
     for (Column j : packed.which) packed.x.push_back(x(j));
@@ -125,6 +126,7 @@ class Point {
         packed.coordinates.push_back(features_.coordinate(packed.which[k]));
     } else {
       packed.gram = {};
+      packed.compressed = {};
       packed.coordinates.resize(packed.which.size());
       constexpr std::int64_t run = 32;
       parallel_for(worthwhile_threads(threads_, count_nonzeros(columns)),
@@ -430,7 +432,7 @@ class Point {
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const auto [move, residual, accurate, products] =
+      const auto [move, residual, accurate, broken, products] =
           newton_step(normal, model.coordinates, slope, {packed.factor, {}, model.coordinates},
                       2 * static_cast<int>(free_.size()) + 10, 1e-15, watch_);
       looked_ += (2 * products + 4) * count_nonzeros(model.A);

@@ -86,8 +86,9 @@ void drive(Model& model, Engine& engine, Guard<typename Model::Cols>& guard, std
 }
 
 template <class Model>
-void descend(Model& model, Packed<typename Model::Cols>& packed, Engine engine, std::span<double> x,
-             const Options& options, Aim aim, Effort& effort, Watch& watch) {
+void run_engine(Model& model, Packed<typename Model::Cols>& packed, Engine engine,
+                std::span<double> x, const Options& options, Aim aim, Effort& effort,
+                Watch& watch) {
   const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(effort.epochs);
   const int threads = options.threads;
   Guard guard(model.A, model.coordinates, model.curvatures(), options, effort);
@@ -118,6 +119,43 @@ void descend(Model& model, Packed<typename Model::Cols>& packed, Engine engine, 
     }
   }
   return run(Shooting(model, order));
+}
+
+// On as few samples as there are columns, where that costs little beside what it saves. The model's
+// gradient does not follow; false where it does not pay.
+template <Columns C>
+bool descend_compressed(Quadratic<C>& model, Packed<C>& packed, std::span<double> x,
+                        const Options& options, Aim aim, Effort& effort, Watch& watch) {
+  if (!packed.light || model.tilted() || options.engine != Engine::automatic) return false;
+  // For the squared loss it serves the shots that follow, too, and pays at last once engines have
+  // looked at as much.
+  const double product = 2 * count_nonzeros(model.A);
+  const double worth = std::max(8.0, aim.returns > 0 ? 0.0 : packed.looked / product);
+  const double cost = packed.compressed.cost(model.A, worth);
+  if (cost > worth || !packed.compressed.take(model, options.threads, watch)) return false;
+  effort.products_work += cost * product;
+  Quadratic<typename Compressed<C>::Small> small = packed.compressed.model();
+  Packed<typename Compressed<C>::Small> few;
+  few.coordinates.assign(small.coordinates.begin(), small.coordinates.end());
+  // Epochs cost next to nothing there: more of them, and a better minimum, save rounds.
+  aim.gap *= 0.1;
+  aim.returns *= 0.1;
+  aim.epochs = std::max(aim.epochs, std::min<std::int64_t>(60, options.max_epochs - effort.epochs));
+  const std::vector<double> before(x.begin(), x.end());
+  run_engine(small, few, Engine::newton, x, options, aim, effort, watch);
+  for (std::size_t k = 0; k < x.size(); ++k)
+    model.running.move(model.coordinates[k], x[k] - before[k]);
+  return true;
+}
+
+template <class Model>
+void descend(Model& model, Packed<typename Model::Cols>& packed, Engine engine, std::span<double> x,
+             const Options& options, Aim aim, Effort& effort, Watch& watch) {
+  if constexpr (Model::exact)
+    if (descend_compressed(model, packed, x, options, aim, effort, watch)) return;
+  const double before = effort.work + effort.products_work;
+  run_engine(model, packed, engine, x, options, aim, effort, watch);
+  packed.looked += effort.work + effort.products_work - before;
 }
 
 // Whether losses other than the squared one are descended by Newton models. Centring moves every z

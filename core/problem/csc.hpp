@@ -40,7 +40,8 @@ template <class T, class Index>
   return (s0 + s1) + (s2 + s3);
 }
 
-// sum_i w_i a_i, sum_i w_i a_i^2 and a'v of one column. Two running sums of each, likewise.
+// sum_i w_i a_i, sum_i w_i a_i^2 and a'v of one column; without v no third. Two running sums of
+// each, likewise.
 struct Moments {
   double sum = 0, squares = 0, dot = 0;
   template <class T, class Index>
@@ -50,7 +51,7 @@ struct Moments {
     const double weighted = w ? w[a.rows[p]] * value : value;
     sum += weighted;
     squares += weighted * value;
-    dot += value * v[a.rows[p]];
+    if (v) dot += value * v[a.rows[p]];
   }
 };
 template <class T, class Index>
@@ -113,14 +114,9 @@ class SparseColumns {
   }
 
   void moments(std::int64_t k, const double* h, double* sum, double* squares) const {
-    double first = 0, second = 0;
-    visit(k, {0, rows_}, [&](Row i, double a) {
-      const double weighted = h ? h[i] * a : a;
-      first += weighted;
-      second += weighted * a;
-    });
-    *sum = first;
-    *squares = second;
+    const Moments m = sparse_moments(at(k), h, nullptr);
+    *sum = m.sum;
+    *squares = m.squares;
   }
   template <class Visit>
   void visit(std::int64_t k, Range r, Visit&& visit) const {

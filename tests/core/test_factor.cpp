@@ -81,12 +81,13 @@ TEST_CASE("a factor of more columns and of other curvatures still serves") {
 
 TEST_CASE("Newton steps that are factored get to the minimum where columns say one another") {
   // One-hot groups: the columns of each add up to the same.
-  const std::int64_t n = 1500, groups = 3, values = 4, d = groups * values;
+  const std::int64_t n = 1500, groups = 4, values = 6, d = groups * values;
   Random random(8);
   Doubles dense(at(n * d));
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t q = 0; q < groups; ++q) {
-      const auto v = static_cast<std::int64_t>(random.uniform() * values);
+      const double u = random.uniform();  // some values are rarer than others
+      const auto v = static_cast<std::int64_t>(u * u * values);
       dense[at((q * values + v) * n + i)] = 1;
     }
   Doubles y;
@@ -153,4 +154,22 @@ TEST_CASE("a weight slides to the columns that say it until one is zero, and not
   Doubles against{1.0, -3.0};
   slide_along(twice, 1, Doubles{1.0}, against);
   CHECK((against == Doubles{0.0, -2.0}));
+}
+
+TEST_CASE("conjugate gradients that meet a direction without curvature do not call it accurate") {
+  Doubles twice = random_vector(1000, 3);
+  twice.insert(twice.end(), twice.begin(), twice.end());
+  const Example e{Matrix<double>(1000, 2, twice), random_vector(1000, 4)};
+  Bench bench(e, e.A.dense_columns());
+  NormalMatrix<DenseColumns<double>> normal(bench.model->A, bench.coordinates, nullptr, 1);
+  const Factor<DenseColumns<double>> none;
+  const Doubles apart{1.0, -1.0}, along{1.0, 1.0};
+  const NewtonStep lost = newton_step(normal, bench.coordinates, apart,
+                                      {none, {}, bench.coordinates}, 10, 1e-6, bench.watch);
+  CHECK(!lost.accurate);
+  CHECK(lost.broken);
+  const NewtonStep found = newton_step(normal, bench.coordinates, along,
+                                       {none, {}, bench.coordinates}, 10, 1e-6, bench.watch);
+  CHECK(found.accurate);
+  CHECK(!found.broken);
 }
