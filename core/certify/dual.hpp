@@ -45,7 +45,7 @@ struct Columnwise {
 };
 
 // term(p) gives the p-th of `count` DualTerms. Only those that can have a part in the gap are kept
-// for the sum, which needs the scale of all: a plain weight at zero has none.
+// for the sum, which needs the scale of all: few weights at zero have any.
 template <class Term>
 Columnwise columnwise_gap(int threads, std::int64_t count, double work, Term&& term) {
   constexpr std::int64_t block = 1024;
@@ -60,7 +60,7 @@ Columnwise columnwise_gap(int threads, std::int64_t count, double work, Term&& t
         Part& part = parts[static_cast<std::size_t>(b)];
         for (auto p = b * block; p < std::min(count, (b + 1) * block); ++p) {
           const DualTerm t = term(p);
-          if (t.x == 0 && std::abs(t.gradient) <= t.penalty.lam && t.penalty.silent_at_zero())
+          if (t.x == 0 && std::abs(t.gradient) <= t.penalty.lam && t.penalty.silent_within())
             continue;
           part.scale = std::min(part.scale, feasible_scale(t));
           if (t.x != 0 || !t.penalty.silent_at_zero() || !std::isfinite(t.gradient))

@@ -23,10 +23,11 @@ class Compressed {
   using Small = DenseColumns<double>;
 
   // What it takes to see these columns, in products with A~'HA~; roughly, where it is above `most`.
-  // Infinite where it would not be much smaller than they are.
+  // Infinite where it would not be much smaller than they are, or where samples are so few that all
+  // is quick anyway.
   double cost(const C& columns, double most) const {
     const auto size = static_cast<double>(columns.count()), old = static_cast<double>(gram_.size());
-    if (2 * size * size > count_nonzeros(columns)) return infinity;
+    if (columns.rows() < 1000 || 2 * size * size > count_nonzeros(columns)) return infinity;
     return size > old ? (1 - old * old / (size * size)) * gram_cost(columns, most) : 0.0;
   }
 

@@ -279,9 +279,6 @@ std::int64_t glimpse(const Text& text) {
   return static_cast<std::int64_t>(largest);
 }
 
-// Memory that may always be taken, besides fractions of what a large text or A takes.
-constexpr std::int64_t allowance = 1 << 20;
-
 // A few parts for each thread, so that none waits long for the slowest; but no more than whose
 // counters fit into half the size of the text, which A will hardly be below.
 std::vector<Count> count(const Text& text, const Options& options, Watch& watch) {
@@ -292,7 +289,7 @@ std::vector<Count> count(const Text& text, const Options& options, Watch& watch)
       std::min(most, (std::int64_t{1} << 24) + std::min(most, text.size) * 16);
   const std::int64_t limit = options.features.value_or(sane);
   const std::int64_t width = parts > 1 ? std::min(limit, glimpse(text)) : 0;
-  parts = std::clamp<std::int64_t>((text.size / 2 + allowance) / (4 * width + 1), 1, parts);
+  parts = std::min(parts, affordable_parts(2 * text.size, 4 * width));
   std::vector<Count> counts;
   for (int p = 0; p < parts; ++p) {
     const Range part = share(text.size, p, static_cast<int>(parts));
@@ -335,10 +332,9 @@ std::int64_t survey(const Text& text, const Options& options, const std::vector<
   return nnz;
 }
 
-// Cursors for every part and column shall not need more than a quarter of A's memory.
+// Every part will have a cursor for each column.
 void join_parts(std::vector<Count>& counts, std::int64_t bytes, std::int64_t per_part) {
-  const auto allowed = std::max<std::int64_t>(1, (bytes / 4 + allowance) / (per_part + 1));
-  while (static_cast<std::int64_t>(counts.size()) > allowed) {
+  while (static_cast<std::int64_t>(counts.size()) > affordable_parts(bytes, per_part)) {
     std::vector<Count> joined;
     for (std::size_t p = 0; p < counts.size(); ++p)
       if (p % 2 == 0) {

@@ -34,7 +34,7 @@ class Active {
   // It moves nothing, and its penalty wants it at zero. (Centred to nothing is not nothing: what
   // rounding leaves of such a column keeps its say. And what was never looked at is not known.)
   bool at_rest(Column j) const {
-    return features_.empty(j) && features_.penalty(j).silent_at_zero() && !watch_.stopped();
+    return features_.empty(j) && features_.penalty(j).silent_within() && !watch_.stopped();
   }
 
   // All columns take part but the excluded, and those that have no say at all.
@@ -48,7 +48,7 @@ class Active {
     screened_ = 0;
     if (screens_ && !watch_.stopped())
       drop_unless([&, plain = features_.plain().has_value()](Column j) -> bool {
-        return !(features_.empty(j) & (plain || features_.penalty(j).silent_at_zero()));
+        return !(features_.empty(j) & (plain || features_.penalty(j).silent_within()));
       });
     const auto different = columns().first(
         features_.alike() ? std::min<std::size_t>(1, columns_.size()) : columns_.size());
@@ -84,8 +84,10 @@ class Active {
     const auto keep = [&, plain = features_.plain()](Column j) -> bool {
       if (plain) return point_.moved(j) | scan_.may_exceed(j, *plain, scale, radius);
       const Penalty penalty = features_.penalty(j);
-      if (penalty.silent_at_zero())
-        return point_.moved(j) | scan_.may_exceed(j, penalty.lam, scale, radius);
+      if (penalty.silent_within()) {
+        if (!point_.moved(j) && !scan_.may_exceed(j, penalty.lam, scale, radius)) return false;
+        if (penalty.silent_at_zero() || !scan_.knows(j)) return true;
+      }
       const double reach = radius * std::sqrt(features_.norm2(j)) * (1 + 1e-12);
       const double decided = decided_weight(penalty, -scale * scan_.c(j), reach);
       return decided != point_.x(j) || features_.held_free(j);

@@ -17,7 +17,12 @@ class Certificate {
  public:
   Certificate(const Features<C>& features, const Scan<C>& scan, const Point<C, L>& point,
               const Active<C, L>& active, int threads)
-      : features_(features), scan_(scan), point_(point), active_(active), threads_(threads) {}
+      : features_(features),
+        scan_(scan),
+        point_(point),
+        active_(active),
+        threads_(threads),
+        at_rest_(point.free().empty()) {}
 
   // F is at most this above its minimum: by the best dual point so far.
   double gap() const { return gap_; }
@@ -43,6 +48,7 @@ class Certificate {
     estimate_rounding();
     const double found = columns.gap + point_.rows_gap(scan_.u(), scale_) + rounding_;
     here_ = std::isnan(found) ? infinity : found;
+    at_rest_ = free_at_rest();
     if (by_gap()) lower_ = std::max(lower_, point_.objective() - here_);
     gap_ = std::max(0.0, std::min(here_, point_.objective() - lower_ + rounding_));
   }
@@ -56,16 +62,16 @@ class Certificate {
   }
 
   // Whether the gap is one: false where weights that nothing penalises are held by their gradient,
-  // or where that of the free ones is above rounding level: nothing tells how far they are to go.
-  bool by_gap() const {
-    if (!active_.certifiable()) return false;
+  // or where that of the free ones was above rounding level: nothing tells how far they are to go.
+  bool by_gap() const { return active_.certifiable() && at_rest_; }
+
+ private:
+  bool free_at_rest() const {
     const double unit = 64 * rounding_unit(point_.rows());
     return std::ranges::none_of(point_.free(), [&](Column j) {
       return std::abs(scan_.c(j)) > unit * features_.raw_norm(j) * u_norm_;
     });
   }
-
- private:
   // Errors of z, of c and of F itself, each a sum of products.
   void estimate_rounding() {
     const Samples& samples = point_.samples();
@@ -85,6 +91,7 @@ class Certificate {
   const Point<C, L>& point_;
   const Active<C, L>& active_;
   int threads_;
+  bool at_rest_;  // the free weights, when the gap was last taken
   double gap_ = infinity, here_ = infinity, scale_ = 1, rounding_ = 0;
   double lower_ = 0;   // no loss and no penalty is negative
   double u_norm_ = 0;  // of u, in the norm of W^-1

@@ -60,6 +60,7 @@ class Scan {
     const std::size_t known = find(j);
     return known == nowhere ? bound(j) : c_[known];
   }
+  bool knows(Column j) const { return find(j) != nowhere; }
   // c of all these columns; empty if the last refresh() was not asked for one of them.
   std::vector<double> exactly(std::span<const Column> which) const {
     std::vector<double> all;

@@ -291,6 +291,7 @@ class WorkingSet {
     scan_work_ = A_.nonzeros() * static_cast<double>(scan_.refresh(std::move(near))) /
                  static_cast<double>(features_.count());
     effort_.work += scan_work_;
+    if (watch_.stopped()) return;  // what was not looked at has no gradient
     voices_ = gather<Voice>(
         options_.threads, scan_.known_count(),
         [&, plain = features_.plain(), c = scan_.known()](std::int64_t p, std::vector<Voice>& out) {
@@ -301,7 +302,7 @@ class WorkingSet {
   }
   bool has_a_say(Column j) const {
     const Penalty penalty = features_.penalty(j);
-    return !penalty.silent_at_zero() || scan_.may_exceed(j, penalty.lam);
+    return !penalty.silent_within() || scan_.may_exceed(j, penalty.lam);
   }
 
   // At so many entries of A.

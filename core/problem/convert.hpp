@@ -10,6 +10,7 @@
 
 #include "parallel/threads.hpp"
 #include "parallel/watch.hpp"
+#include "problem/memory.hpp"
 
 namespace shotgun {
 
@@ -89,7 +90,13 @@ template <class T, class Index>
 CompressedColumns<T, Index> csr_to_csc(const T* values, const Index* columns, const Index* starts,
                                        std::int64_t n, std::int64_t d, int threads, Watch& watch) {
   const std::int64_t nnz = starts[n];
-  threads = worthwhile_threads(threads, static_cast<double>(nnz));
+  const auto size = [](std::int64_t count, std::size_t each) {
+    return count * static_cast<std::int64_t>(each);
+  };
+  const std::int64_t parts =
+      affordable_parts(size(nnz, sizeof(T) + sizeof(Index)), size(d, sizeof(Index)));
+  threads = worthwhile_threads(static_cast<int>(std::min<std::int64_t>(threads, parts)),
+                               static_cast<double>(nnz));
   CompressedColumns<T, Index> out{
       std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(nnz)),
       std::make_unique_for_overwrite<Index[]>(static_cast<std::size_t>(nnz)),

@@ -4,6 +4,7 @@
 // small pages, one by one, than on filling them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -15,6 +16,13 @@
 #endif
 
 namespace shotgun {
+
+// In how many parts a matrix of so many bytes may be gone through if each has `own` bytes of its
+// own: all of them shall not need more than a quarter of the matrix, and a little.
+inline std::int64_t affordable_parts(std::int64_t bytes, std::int64_t own) {
+  constexpr std::int64_t little = 1 << 20;
+  return std::max<std::int64_t>(1, (bytes / 4 + little) / (own + 1));
+}
 
 class Pages {
  public:

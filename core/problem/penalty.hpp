@@ -39,7 +39,9 @@ struct Penalty {
   bool half_free() const { return unpenalised() && (lo == -infinity) != (hi == infinity); }
   bool scalable() const { return !free() && !half_free(); }
 
-  // Its bracket of the gap is zero at x = 0, whatever the feasible pull.
+  // Its bracket of the gap is zero at x = 0 where |pull| <= lam;
+  bool silent_within() const { return (lam > 0) & (lo <= 0) & (hi >= 0); }
+  // and whatever the feasible pull.
   bool silent_at_zero() const {
     return (lam > 0) & (l2 == 0) & (lo == -infinity) & (hi == infinity);
   }

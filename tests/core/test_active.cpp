@@ -34,6 +34,30 @@ TEST_CASE("screening drops the columns that the gap decides, and no other") {
   }
 }
 
+TEST_CASE("of a column that was not looked at the sign is not known, and a bound may not decide") {
+  Example e = example(true);
+  e.lo = Doubles(30, 0.0);  // a weight whose gradient is positive stays at its bound
+  Fit fit(e);
+  Column known = 0, unknown = 0;
+  for (Column j = 0; j < 30; ++j)
+    if (fit.scan.c(j) > fit.scan.c(known)) known = unknown = j;
+  CHECK(fit.scan.c(known) > e.lam);
+  fit.active.screen(1.0, 0.1);
+  CHECK(!fit.active.holds(known));  // well inside: it will never leave zero
+  fit.active.awaken();
+  std::vector<Column> others;
+  for (Column j = 0; j < 30; ++j)
+    if (j != unknown) others.push_back(j);
+  fit.point.set_all([](Column) { return 1e-3; });
+  fit.point.refresh();
+  fit.scan.move_to(fit.point.dual_candidate());
+  fit.point.set_all([](Column) { return 0.0; });
+  fit.scan.refresh(others);
+  CHECK(!fit.scan.knows(unknown));
+  fit.active.screen(1.0, 0.1);
+  CHECK(fit.active.holds(unknown));
+}
+
 TEST_CASE("of many columns a sample is asked first, and what it says is done to all") {
   const std::int64_t d = 5000;
   Example e = make_example(20, d, 0.7, Squared{}, 5);

@@ -63,8 +63,8 @@ TEST_CASE("columns that others say have the same gradients, too") {
 }
 
 TEST_CASE("columns that come later are taken in beside those that are there") {
-  const Example all = make_example(500, 20, 0.3, Squared{}, 6);
-  const Example first{Matrix<double>(500, 12, {all.A.dense.begin(), all.A.dense.begin() + 6000}),
+  const Example all = make_example(1200, 20, 0.3, Squared{}, 6);
+  const Example first{Matrix<double>(1200, 12, {all.A.dense.begin(), all.A.dense.begin() + 14400}),
                       all.y};
   Both both(first, first.A.sparse_columns()), whole(all, all.A.sparse_columns());
   CHECK(both.compressed.cost(first.A.sparse_columns(), 100) == 0);
@@ -77,10 +77,12 @@ TEST_CASE("columns that come later are taken in beside those that are there") {
   for (std::int64_t k = 0; k < 20; ++k) CHECK(grown.gradient(k) == whole.small->gradient(k));
 }
 
-TEST_CASE("where columns are not few it does not pay") {
-  const Example wide = make_example(100, 60, 0.5, Squared{}, 4);
-  CHECK(Compressed<SparseColumns<double>>().cost(wide.A.sparse_columns(), 1e9) == infinity);
-  CHECK(Compressed<DenseColumns<double>>().cost(wide.A.dense_columns(), 1e9) == infinity);
+TEST_CASE("where columns are not few, or samples are, it does not pay") {
+  for (const Example& e :
+       {make_example(1000, 600, 0.5, Squared{}, 4), make_example(900, 2, 0.5, Squared{}, 4)}) {
+    CHECK(Compressed<SparseColumns<double>>().cost(e.A.sparse_columns(), 1e9) == infinity);
+    CHECK(Compressed<DenseColumns<double>>().cost(e.A.dense_columns(), 1e9) == infinity);
+  }
 }
 
 TEST_CASE("a fit by compression ends at the same minimum, with the same bits for all threads") {

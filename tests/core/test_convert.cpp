@@ -48,6 +48,12 @@ TEST_CASE("rows become columns, the same for any number of threads") {
   }
 }
 
+TEST_CASE("parts with memory of their own are as many as a quarter of the matrix pays for") {
+  CHECK(affordable_parts(400 << 20, 10 << 20) == 10);
+  CHECK(affordable_parts(400 << 20, 1 << 30) == 1);
+  CHECK(affordable_parts(0, 0) > 1000);
+}
+
 TEST_CASE("C order becomes Fortran order, also with a stride") {
   const std::int64_t n = 130, d = 77, stride = 80;
   const auto A = random_matrix(n, d, 1.0, 2);

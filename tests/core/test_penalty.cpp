@@ -186,6 +186,13 @@ TEST_CASE("free, half free and silent weights are told apart") {
       above{.lam = 1.0, .lo = -1.0};
   CHECK(plain.silent_at_zero());
   for (const Penalty& p : {ridge, below, above, Penalty{}}) CHECK_FALSE(p.silent_at_zero());
+  for (const Penalty& p : {plain, ridge, Penalty{1.0, 0.5, 0.0, 2.0}}) {
+    CHECK(p.silent_within());
+    for (double pull : {-1.0, -0.3, 0.0, 0.9, 1.0})
+      CHECK(p.fenchel_young(0.0, p.lam * pull) == 0.0);
+  }
+  for (const Penalty& p : {Penalty{}, Penalty{1.0, 0.0, 0.5, 2.0}, Penalty{1.0, 0.0, -2.0, -0.5}})
+    CHECK_FALSE(p.silent_within());
   CHECK_FALSE(Penalty{.lo = -1.0, .hi = infinity}.free());
   CHECK_FALSE(Penalty{.hi = 1.0}.free());
   CHECK(Penalty{.hi = 1.0}.half_free());

@@ -243,3 +243,17 @@ TEST_CASE("a callback that returns true stops the fit, a deadline ends it") {
     CHECK(s.objective <= s.null_objective);
   }
 }
+
+TEST_CASE("an elastic net and bounds look at few columns again, as the Lasso does") {
+  for (double l2 : {0.0, 0.5})
+    for (double lo : {-infinity, 0.0}) {
+      Example e = make_example(300, 20'000, 0.05, Squared{}, 9);
+      e.lam = 10;
+      e.l2 = l2;
+      e.lo = Doubles(20'000, lo);
+      const Solution fit = solve_example(e, {}, false);
+      CHECK(fit.status == Status::converged);
+      CHECK(fit.n_rounds >= 5);
+      CHECK(fit.trace.back().passes < 0.75 * static_cast<double>(fit.n_rounds));
+    }
+}
