@@ -96,7 +96,7 @@ def test_targets_are_weighed_before_they_are_squared(
     A, y, w = rng.normal(size=(8, 5)), rng.normal(size=8), rng.uniform(size=8)
     lam = 0.1 * np.abs(A.T @ (w * y)).max()
 
-    def solve(size: float, weight: float) -> shotgun.Result:
+    def solve(size: float, weight: float) -> shotgun.Solution:
         options = {"loss": loss, "delta": size, "fit_intercept": fit_intercept}
         return shotgun.solve(A, y * size, lam * size * weight, weights=w * weight, **options)
 

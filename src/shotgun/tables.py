@@ -19,7 +19,6 @@ try:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv
-    import pyarrow.feather
     import pyarrow.parquet
 except ImportError:
     raise needs("pyarrow", "CSV, Parquet and Arrow files") from None
