@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import shotgun
 from conftest import OPTIONS, D, N, given, make_data, weights
 from shotgun.multinomial import MultinomialSolution, multinomial, multinomial_path
+from test_sparse import BREAKERS, in_parts
 
 K = 4
 
@@ -139,6 +140,39 @@ def test_every_form_of_A_gives_the_same(sparse: str | None, dtype: Any) -> None:
     s = multinomial(given(A, sparse, dtype), y, 1.0, **form)
     np.testing.assert_allclose(s.x, expected.x, atol=1e-7)
     assert s.objective == pytest.approx(expected.objective, rel=1e-10)
+
+
+@pytest.mark.parametrize("form", ["csc", "csr"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_duplicate_entries_add_up(form: str, standardize: bool) -> None:
+    A, y = make_classes(density=0.5)
+    M = sp.csc_array(A).asformat(form)
+    doubled = in_parts(M)
+    values, indices = doubled.data.copy(), doubled.indices.copy()
+    options = {"fit_intercept": True, "standardize": standardize, "tol": 1e-12}
+    s, plain = multinomial(doubled, y, 1.0, **options), multinomial(M, y, 1.0, **options)
+    np.testing.assert_allclose(s.x, plain.x, rtol=1e-6, atol=1e-9)
+    assert s.objective == pytest.approx(plain.objective, rel=1e-12)
+    np.testing.assert_array_equal(doubled.data, values)
+    np.testing.assert_array_equal(doubled.indices, indices)
+
+
+@pytest.mark.parametrize("form", ["csc", "csr"])
+@pytest.mark.parametrize("breaker", BREAKERS)
+def test_malformed_sparse_matrices_are_refused(breaker: Any, form: str) -> None:
+    A, y = make_classes(N, N, density=0.3)
+    M = sp.csc_array(A).asformat(form)
+    breaker(M)
+    with pytest.raises(ValueError, match=r"^A"):
+        multinomial(M, y, 1.0)
+
+
+def test_spare_room_at_the_end_of_a_sparse_matrix_is_not_read() -> None:
+    A, y = make_classes(density=0.5)
+    M, spare = sp.csc_array(A), sp.csc_array(A)
+    spare.indices = np.append(M.indices, np.full(7, 10**6, dtype=M.indices.dtype))
+    spare.data = np.append(M.data, np.full(7, np.nan))
+    np.testing.assert_array_equal(multinomial(spare, y, 1.0).x, multinomial(M, y, 1.0).x)
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.4, 0.0])

@@ -37,7 +37,7 @@ import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun.compressed import most_bytes, too_large
-from shotgun.problem import Elsewhere, check_count, check_vector, sound
+from shotgun.problem import Elsewhere, canonical, check_count, check_vector, float_dtype
 
 Array: TypeAlias = npt.NDArray[Any]
 Name: TypeAlias = "str | os.PathLike[str]"
@@ -418,16 +418,10 @@ def write(
     ...     shotgun.lambda_max(matrix, [3.0, -2.0, 0.5])
     3.0
     """
-    A = sp.csc_array(sound(A))
+    A = sp.csc_array(canonical(A))
     for size in A.shape:
         check_count("A.shape", size, most=_MOST)
-    if A.dtype.kind not in "fiub":
-        raise TypeError(f"A must hold real numbers, not {A.dtype}")
-    if A.dtype not in _DTYPES.values():
-        A = A.astype(np.float32 if A.dtype == np.float16 else np.float64)
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
+    A = A.astype(float_dtype(A.dtype), copy=False)
     with writing(path) as writer:
         for first, last in tile_bounds(np.diff(A.indptr), A.dtype.itemsize + 4, tile_bytes):
             span = slice(A.indptr[first], A.indptr[last])

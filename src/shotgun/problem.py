@@ -109,9 +109,19 @@ def settled(A: Any) -> Any:
     return matrix(A)
 
 
+def taken(A: Any) -> Any:
+    """A as an array, as CSC or CSR, or elsewhere; what is one of these stays as it is."""
+    A = settled(A)
+    if isinstance(A, Elsewhere):
+        return A
+    A = A if is_sparse(A) else np.asarray(A)
+    _check_shape(A.shape)
+    return _compressed(A, "A") if is_sparse(A) else A
+
+
 def make_design(A: Any, n_threads: int) -> _core.Design:
     """View of A for the core: no copy of Fortran-order or CSC input, one conversion of the rest."""
-    A = settled(A)
+    A = taken(A)
     if isinstance(A, Elsewhere):
         return A.design()
     if is_sparse(A):
@@ -136,9 +146,7 @@ def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype in (np.float32, np.float16) else np.float64)
 
 
-def _dense_design(A: Any, n_threads: int) -> _core.Design:
-    array = np.asarray(A)
-    _check_shape(array.shape)
+def _dense_design(array: np.ndarray[Any, Any], n_threads: int) -> _core.Design:
     array = array.astype(float_dtype(array.dtype), order="K", copy=False)
     if not array.dtype.isnative or not array.flags.aligned:
         array = array.astype(array.dtype.newbyteorder("="), order="F")
@@ -156,23 +164,42 @@ def _dense_design(A: Any, n_threads: int) -> _core.Design:
 
 
 def _sparse_design(A: Any, n_threads: int) -> _core.Design:
-    _check_shape(A.shape)
-    A = _compressed(A, "A")
+    indptr, indices, data = _canonical(A, n_threads)
     n, d = A.shape
-    dtype = float_dtype(A.data.dtype)
-    indptr, indices, canonical = _structure(A, "A", n_threads)
-    data = np.ascontiguousarray(A.data, dtype=dtype)
-    if not canonical:  # unsorted or duplicate entries: on a copy, A is never written to
-        import scipy.sparse as sp
-
-        kind = sp.csr_matrix if A.format == "csr" else sp.csc_matrix
-        tidy = kind((data.copy(), indices.copy(), indptr.copy()), shape=(n, d))
-        tidy.sum_duplicates()
-        indptr, indices = _index_arrays(tidy, "A")
-        data = tidy.data
     if A.format == "csr":
         indptr, indices, data = _core.transpose(indptr, indices, data, d, n_threads)
     return _core.csc(indptr, indices, data, n)
+
+
+def canonical(A: Any) -> Any:
+    """A, a sparse matrix as CSC or CSR of floats whose entries ascend, each but once.
+
+    A is never written to; what else it may be stays as it is.
+    """
+    if not is_sparse(A):
+        return A
+    import scipy.sparse as sp
+
+    A = _compressed(A, "A")
+    indptr, indices, data = _canonical(A, check_threads(None))
+    kind = sp.csr_array if A.format == "csr" else sp.csc_array
+    return kind((data, indices, indptr), shape=A.shape)
+
+
+def _canonical(A: Any, n_threads: int) -> tuple[np.ndarray[Any, Any], ...]:
+    """indptr, indices and data of CSC or CSR, the latter two without spare room at their end."""
+    dtype = float_dtype(A.data.dtype)
+    indptr, indices, ascend = _structure(A, "A", n_threads)
+    used = slice(indptr[-1])
+    indices, data = indices[used], np.ascontiguousarray(A.data[used], dtype=dtype)
+    if ascend:
+        return indptr, indices, data
+    import scipy.sparse as sp
+
+    kind = sp.csr_array if A.format == "csr" else sp.csc_array
+    tidy = kind((data.copy(), indices.copy(), indptr.copy()), shape=A.shape)
+    tidy.sum_duplicates()
+    return *_index_arrays(tidy, "A"), tidy.data
 
 
 def sound(A: Any, name: str = "A") -> Any:

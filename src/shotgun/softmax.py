@@ -14,7 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 
 import shotgun._core as _core
-from shotgun.problem import Elsewhere, Vector, check_vector, state_problem, taken_by
+from shotgun.problem import (
+    Elsewhere,
+    Vector,
+    canonical,
+    check_vector,
+    state_problem,
+    taken,
+    taken_by,
+)
 
 Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -111,7 +119,7 @@ class Point:
 
 def state(given: dict[str, Any]) -> Softmax:
     """Everything that defines F, checked; `given` has the arguments of `multinomial` by name."""
-    A, labels = given["A"], np.asarray(given["y"])
+    A, labels = canonical(taken(given["A"])), np.asarray(given["y"])
     if not isinstance(A, Elsewhere):
         A = A.tocsc() if sp.issparse(A) else np.asfortranarray(A)
     if A.dtype not in (np.float32, np.float64) and A.dtype.kind in "fiub":
@@ -187,7 +195,10 @@ def check_start(x0: Any, problem: Softmax) -> Matrix:
 def _blocks(A: Any) -> Iterator[tuple[slice, Any]]:
     """The columns of A in float64, as few at a time as is needed not to copy all of it."""
     n, d = A.shape
-    width = d if sp.issparse(A) and A.dtype == np.float64 else max(1, _BLOCK // n)
+    if sp.issparse(A) and A.dtype == np.float64:
+        yield slice(0, d), A  # a slice of it would be a copy
+        return
+    width = max(1, _BLOCK // n)
     few = [slice(first, min(first + width, d)) for first in range(0, d, width)]
     for columns in A.spans() if isinstance(A, Elsewhere) else few:
         yield columns, A[:, columns].astype(np.float64, copy=False)

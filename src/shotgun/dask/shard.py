@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import shotgun._core as _core
 from shotgun import disk, gram, io
-from shotgun.problem import Columns, Elsewhere, float_dtype, sound
+from shotgun.problem import Columns, Elsewhere, canonical, float_dtype
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -180,10 +180,7 @@ def _arranged(A: Any) -> Any:
         if A.flags.c_contiguous and A.size:  # the core turns it faster than numpy does
             return _core.fortran(A, 1).reshape(A.shape, order="F")
         return np.asfortranarray(A)
-    A = sp.csc_array(sound(A), dtype=float_dtype(A.dtype))
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
+    A = sp.csc_array(canonical(A))
     wide = np.int64 if A.indptr.dtype == np.int64 else np.int32
     return Columns(A.data, A.indices.astype(wide), A.indptr.astype(wide), A.shape)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun.problem import check_count
+from shotgun.problem import canonical, check_count
 from shotgun.study.solvers.lasso import dense, given
 from shotgun.study.watch import Vector, Watch
 
@@ -45,8 +45,10 @@ def solve(
         tol=tol,
         max_iter=max_iter,
     )
-    # `fit` would send CSC through CSR and back first
-    model._fit(sorted_columns(A) if sp.issparse(A) else dense(A), y, np.ones(len(y)), None)
+    # `fit` would send CSC through CSR and back first; of columns in any but canonical order the
+    # Fortran makes wrong inner products
+    X = sp.csc_matrix(canonical(A)) if sp.issparse(A) else dense(A)
+    model._fit(X, y, np.ones(len(y)), None)
     x = np.ascontiguousarray(model.coef_path_[:, -1])
     watch(x)
     return x
@@ -58,15 +60,6 @@ def elastic_net() -> Any:
     except ImportError as error:
         message = "GLMNET needs the package python-glmnet: pip install python-glmnet"
         raise ImportError(message) from error
-
-
-def sorted_columns(A: Any) -> Any:
-    """A as CSC in canonical order: of any other, the Fortran makes wrong inner products."""
-    A = sp.csc_matrix(A)
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
-    return A
 
 
 def path(lam_max: float, lam: float, ratio: float, n_lambda: int) -> Vector:
