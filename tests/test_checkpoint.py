@@ -146,6 +146,34 @@ def test_a_checkpoint_of_another_path_is_refused(tmp_path):
             shotgun.path(**{"A": A, "y": Y, "lams": LAMS, "checkpoint": file} | change)
 
 
+@pytest.mark.parametrize("form", [np.ndarray.tolist, sp.coo_array, sp.lil_array, sp.dok_array])
+def test_a_checkpoint_is_of_whatever_a_path_takes(form, tmp_path):
+    never = shotgun.path(form(A), Y, LAMS)
+    for _ in range(2):
+        kept = shotgun.path(form(A), Y, LAMS, checkpoint=tmp_path / "file")
+        np.testing.assert_allclose(kept.objectives, never.objectives, rtol=1e-5)
+
+
+def test_a_checkpoint_is_of_an_array_of_dask(tmp_path):
+    array = pytest.importorskip("dask.array")
+    B = array.from_array(A, chunks=(20, 20))
+    whole = shotgun.path(B, Y, LAMS, checkpoint=tmp_path / "file")
+    again = shotgun.path(B, Y, LAMS, checkpoint=tmp_path / "file")
+    assert again.X.toarray().tobytes() == whole.X.toarray().tobytes()
+
+
+def test_a_checkpoint_takes_options_of_numpys_types_for_the_same_numbers(tmp_path):
+    file = tmp_path / "file"
+    types = {"seed": np.uint64, "P": np.int64, "fit_intercept": np.bool_, "tol": np.float32}
+    types |= {"deviance": np.array, "engine": np.str_, "bounds": np.array}
+    plain = {"seed": 3, "P": 4, "fit_intercept": True, "tol": 2.0**-20, "deviance": 0.9}
+    plain |= {"engine": "bundle", "bounds": (-1.0, 1.0)}
+    numpys = {name: types[name](value) for name, value in plain.items()}
+    whole = shotgun.path(A, Y, LAMS, checkpoint=file, **numpys)
+    again = shotgun.path(A, Y, LAMS, checkpoint=file, **plain)
+    assert again.X.toarray().tobytes() == whole.X.toarray().tobytes()
+
+
 def test_a_fit_that_met_its_deadline_is_made_again(tmp_path):
     file = str(tmp_path / "p.shotgun")
     fits = shotgun.path(A, Y, LAMS, deadline=0.0)

@@ -213,7 +213,9 @@ def test_callback_and_deadline_end_a_path_with_what_it_has() -> None:
     [
         ({"lams": []}, "lams"),
         ({"lams": [[1.0]]}, "lams"),
-        ({"l2": [1.0]}, "l2"),
+        ({"lams": "abc"}, "lams"),
+        ({"lams": 1.0}, "lams"),
+        ({"l2": [1.0]}, "l2 must be a number unless lams are given"),
         ({"lams": [2.0, 1.0], "l2": [1.0, -1.0]}, "l2"),
         ({"lams": [1.0, -1.0]}, "lams"),
         ({"lams": [np.nan]}, "lams"),

@@ -52,6 +52,9 @@ class Interrupts:
 
 def identity(A: Any, *vectors: Any, **options: Any) -> Record:
     """What must be the same for a fit to be continued."""
+    for name, value in options.items():
+        if isinstance(value, np.generic | np.ndarray):  # of numpy's numbers JSON knows nothing
+            options[name] = value.item()
     return {"data": fingerprint(A, *vectors, most=None), "options": options}
 
 

@@ -17,6 +17,7 @@ from shotgun.problem import (
     check_threads,
     check_vector,
     state_problem,
+    taken,
     taken_by,
 )
 from shotgun.solve import Solution, facts, forward, make_options, rows, until
@@ -177,7 +178,7 @@ def path(
     >>> p.X.toarray().T.tolist()
     [[0.5, 0.0, 0.0], [2.0, -1.0, 0.0]]
     """
-    left = until(deadline)
+    left, A = until(deadline), taken(A)
     given = locals() | {"n_threads": check_threads(n_threads)}
     options = make_options(**taken_by(make_options, given))
     grid = _grid(lams, n_lams, eps, deviance, l2)
@@ -194,7 +195,15 @@ def path(
     from shotgun.checkpoint import Checkpoint, identity
 
     grid.lams = grid.lams or grid.below(_core.lambda_max(design, statement, options))
-    vectors = (y, weights, offset, penalty_factor, *(bounds or ()), grid.lams, grid.l2s or l2)
+    vectors = (
+        y,
+        weights,
+        offset,
+        penalty_factor,
+        *(() if bounds is None else bounds),
+        grid.lams,
+        grid.l2s or l2,
+    )
     same = identity(A, *vectors, **{name: given[name] for name in _SAME})
     return Checkpoint(checkpoint, same).follow(grid, run)
 
@@ -224,13 +233,15 @@ def _grid(lams: Any, n_lams: Any, eps: Any, deviance: Any, l2: Any) -> _core.Gri
     if deviance is not None:
         grid.deviance = check_number("deviance", deviance)
     if lams is not None:
-        wanted = np.asarray(lams, dtype=float)
-        if wanted.ndim != 1 or wanted.size == 0 or not np.isfinite(wanted).all():
-            raise ValueError("lams must be a non-empty vector of finite numbers")
+        if np.ndim(lams) != 1 or not np.size(lams):
+            raise ValueError("lams must be a non-empty vector")
+        wanted = check_vector("lams", lams, len(lams))
         if (wanted < 0).any():
             raise ValueError(f"lams must not be negative, got {wanted.min()}")
         grid.lams = wanted.tolist()
     if np.ndim(l2) > 0:
+        if lams is None:
+            raise ValueError("l2 must be a number unless lams are given")
         grid.l2s = [check_number("l2", v) for v in check_vector("l2", l2, len(grid.lams))]
     return grid
 
