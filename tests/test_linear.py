@@ -412,6 +412,9 @@ def test_what_is_wrong_is_said() -> None:
         Lasso(engine="warp").fit(data.A, data.y)
     with pytest.raises(ValueError, match="penalty_factor must have shape"):
         Lasso(penalty_factor=[1.0]).fit(data.A, data.y)
+    for wrong in ({"eps": 0.0}, {"eps": "a"}, {"alphas": -3}, {"alphas": 0}, {"alphas": 3.5}):
+        with pytest.raises((ValueError, TypeError), match=f"^{next(iter(wrong))} must be"):
+            ElasticNet.path(data.A, data.y, **wrong)
     with pytest.raises(ValueError, match="offset must have shape"):
         Lasso().fit(data.A, data.y, offset=[1.0])
     with pytest.raises(ValueError, match="must not be negative"):

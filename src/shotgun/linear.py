@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metadata_routing import UNUSED
 
 from shotgun.estimator import Array, SparseLinearModel, by_columns, lazily, warn_user
-from shotgun.problem import Vector, check_vector
+from shotgun.problem import Vector, check_count, check_number, check_vector
 from shotgun.solve import lambda_max
 
 # What ElasticNet.path takes beyond its own parameters.
@@ -476,11 +476,14 @@ def alpha_grid(
     X: Any, y: Array, alphas: Any, eps: float, l1_ratio: float, **problem: Any
 ) -> Vector:
     """The alphas themselves, decreasing: as given, or that many below the largest useful one."""
-    if not isinstance(alphas, Integral):
-        wanted = check_vector("alphas", alphas, len(alphas))
+    if np.ndim(alphas) > 0:
+        wanted = check_vector("alphas", alphas, np.size(alphas))
         if not wanted.size or wanted.min() < 0:
             raise ValueError(f"alphas must hold numbers >= 0, got {alphas}")
         return np.sort(wanted)[::-1]
+    count = check_count("alphas", alphas)
+    if check_number("eps", eps) == 0:
+        raise ValueError("eps must be positive")
     if l1_ratio == 0:
         raise ValueError(
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid "
@@ -489,8 +492,8 @@ def alpha_grid(
     largest = lambda_max(X, y, **problem) / (len(y) * l1_ratio)
     smallest = np.finfo(float).resolution
     if largest <= smallest:
-        return np.full(int(alphas), smallest)
-    return np.geomspace(largest, largest * eps, int(alphas))
+        return np.full(count, smallest)
+    return np.geomspace(largest, largest * eps, count)
 
 
 def check_gram(gram: Array, X: Array, weights: Vector | None, fit_intercept: bool) -> None:
