@@ -8,10 +8,12 @@ import subprocess
 import sys
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn
 from sklearn import linear_model
 from sklearn.base import clone
@@ -27,7 +29,7 @@ import shotgun
 import shotgun.estimator
 from conftest import D, N, box, factors, given, make_data, offset, weights
 from reference import Reference, loss_values
-from shotgun import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor
+from shotgun import ElasticNet, Lasso, SparseHuberRegressor, SparsePoissonRegressor, disk
 
 REGRESSORS = [Lasso, ElasticNet, SparseHuberRegressor, SparsePoissonRegressor]
 LOSS_OF = {SparseHuberRegressor: "huber", SparsePoissonRegressor: "poisson"}
@@ -404,6 +406,19 @@ def test_a_gram_matrix_must_be_that_of_X() -> None:
         Lasso(precompute=2 * gram).fit(X, data.y, weights())
     with pytest.warns(UserWarning, match="Gram matrix was provided but X was centered"):
         Lasso(alpha=0.1, precompute=gram).fit(data.A, data.y, weights())
+
+
+@pytest.mark.parametrize("home", [np.asarray, sp.csc_array, "disk"])
+def test_a_gram_matrix_must_have_its_shape_wherever_X_is(home: Any, tmp_path: Path) -> None:
+    data = make_data(N, D)
+    X = disk.write(data.A, tmp_path / "X") if home == "disk" else home(data.A)
+    plain = Lasso(alpha=0.1, fit_intercept=False).fit(X, data.y)
+    for known in (data.A.T @ data.A, np.True_, np.False_):
+        model = Lasso(alpha=0.1, fit_intercept=False, precompute=known).fit(X, data.y)
+        np.testing.assert_array_equal(model.coef_, plain.coef_)
+    for wrong in (np.eye(D - 1), np.ones(D), np.ones((1, D, D))):
+        with pytest.raises(ValueError, match=rf"precompute must have shape \({D}, {D}\)"):
+            Lasso(precompute=wrong).fit(X, data.y)
 
 
 def test_what_is_wrong_is_said() -> None:

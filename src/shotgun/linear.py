@@ -212,7 +212,7 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, reset: bool = True
     ) -> tuple[Any, list[Array], Vector | None]:
         X, targets, weights = super()._data(X, y, sample_weight, reset)
-        if not isinstance(self.precompute, bool) and not sp.issparse(X):
+        if not isinstance(self.precompute, bool | np.bool_):
             check_gram(np.asarray(self.precompute), X, weights, self.fit_intercept)
         return X, targets, weights
 
@@ -496,8 +496,15 @@ def alpha_grid(
     return np.geomspace(largest, largest * eps, count)
 
 
-def check_gram(gram: Array, X: Array, weights: Vector | None, fit_intercept: bool) -> None:
-    """One entry of the Gram matrix that came with X, against X."""
+def check_gram(gram: Array, X: Any, weights: Vector | None, fit_intercept: bool) -> None:
+    """The shape of the Gram matrix that came with X, and of a dense X one entry."""
+    d = X.shape[1]
+    if gram.dtype.kind not in "fiub":
+        raise TypeError(f"precompute must hold real numbers, not {gram.dtype}")
+    if gram.shape != (d, d):
+        raise ValueError(f"precompute must have shape ({d}, {d}), not {gram.shape}")
+    if not isinstance(X, np.ndarray):
+        return
     if fit_intercept and not np.allclose(np.average(X, axis=0, weights=weights), 0):
         warn_user(
             "Gram matrix was provided but X was centered to fit intercept: "
@@ -505,8 +512,8 @@ def check_gram(gram: Array, X: Array, weights: Vector | None, fit_intercept: boo
             UserWarning,
         )
         return
-    j = X.shape[1] // 2
-    k = min(j + 1, X.shape[1] - 1)
+    j = d // 2
+    k = min(j + 1, d - 1)
     found = (X[:, j] if weights is None else weights * X[:, j]) @ X[:, k]
     close = 1e-4 if np.float32 in (gram.dtype, found.dtype) else 1e-7
     if not np.isclose(gram[j, k], found, rtol=close, atol=1e-5):
