@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 import shotgun
 from conftest import RealData, make_data
+from shotgun import disk
 
 
 def exact_rho(A: Any, weights: Any = None, centre: bool = False) -> float:
@@ -155,6 +157,36 @@ def test_the_report_prints_what_it_knows(form: Any) -> None:
         assert word in text
     assert told.engine in text
     assert told.engine == shotgun.solve(form(data.A), data.y, 1.0).engine
+
+
+def shards_of(A: Any) -> Any:
+    dask = pytest.importorskip("dask")
+    return [dask.delayed(rows) for rows in (A[:30], A[30:])]
+
+
+def array_of_dask(A: Any) -> Any:
+    return pytest.importorskip("dask.array").from_array(A, chunks=(30, 10))
+
+
+def frame(A: Any) -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(A, columns=["nnz", *map(str, range(1, A.shape[1]))])
+
+
+@pytest.mark.parametrize("form", [np.ndarray.tolist, frame, shards_of, array_of_dask])
+def test_the_report_of_dense_columns_is_the_same_whatever_holds_them(form: Any) -> None:
+    A = make_data(80, 30, rank=2).A
+    told, plain = shotgun.report(form(A)), shotgun.report(A)
+    assert (told.n, told.d, told.density) == (80, 30, 1.0)
+    assert (told.engine, told.why) == (plain.engine, plain.why)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_report_of_sparse_columns_says_so(elsewhere: bool, tmp_path: Path) -> None:
+    A = sp.coo_array(make_data(80, 30, density=0.25).A)
+    told = shotgun.report(disk.write(A, tmp_path / "A") if elsewhere else A)
+    assert (told.n, told.d, told.density) == (80, 30, A.nnz / 2400)
+    assert told.why.startswith("sparse columns")
 
 
 @pytest.mark.parametrize("name", ["weights", "tol", "n_threads", "seed"])

@@ -123,6 +123,7 @@ class Matrix(Elsewhere):
     feature_names: list[str] | None = field(repr=False)
     vectors: dict[str, int] = field(default_factory=dict, repr=False)  # checksums: y, norms, means
     _sound: set[Tile] = field(default_factory=set, repr=False)  # found to be what was written
+    dense = False
 
     def __post_init__(self) -> None:
         self.starts  # noqa: B018 (what is wrong with them is said at once)

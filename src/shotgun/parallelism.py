@@ -10,11 +10,14 @@ import numpy as np
 import shotgun._core as _core
 from shotgun.problem import (
     SEEDS,
+    Elsewhere,
     check_count,
     check_number,
     check_threads,
     check_weights,
+    is_sparse,
     make_design,
+    taken,
 )
 from shotgun.solve import Solution
 
@@ -144,9 +147,10 @@ def report(
     expected gain    up to 4 x fewer iterations than Shooting
     engine           newton: sparse columns; sweeps find the support, parallel products solve on it
     """
+    A = taken(A)
     spectrum, d = _spectrum(A, weights, centre, n_threads, tol, seed)
-    sparse = hasattr(A, "nnz")
-    n = A.shape[0] if sparse else np.shape(A)[0]
+    sparse = not A.dense if isinstance(A, Elsewhere) else is_sparse(A)
+    n = A.shape[0]
     return Parallelism(
         n=n,
         d=d,

@@ -59,6 +59,7 @@ class Elsewhere:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     nnz: int
+    dense: bool  # whether it leaves no zero out
     checksums: np.ndarray[Any, Any]  # of all that it holds: what tells it from others
     ndim = 2
 
