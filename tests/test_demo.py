@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from io import StringIO
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from shotgun.demo import Camera, photograph, run
+from shotgun.demo import Camera, run
+from shotgun.scene import photograph
 from shotgun.solve import solve
 
 SIZE = 32
@@ -41,9 +43,15 @@ def test_the_picture_is_drawn(told):
 
 @pytest.mark.parametrize("size", [16, 64, 100, 128])
 def test_the_scene_is_grey_and_square(size):
-    scene = photograph(size)
+    scene = photograph("china", size, size)
     assert scene.shape == (size, size)
     assert 0 <= scene.min() < scene.max() <= 1
+
+
+def test_without_pillow_the_package_to_install_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match="pip install pillow"):
+        photograph("china", SIZE, SIZE)
 
 
 def test_the_camera_measures_the_scene():

@@ -19,11 +19,12 @@ from shotgun.bars import GapBar
 from shotgun.displays import ConvergenceDisplay
 from shotgun.inspection import optional
 from shotgun.parallelism import Parallelism, report
+from shotgun.scene import photograph
 from shotgun.solve import Solution, lambda_max, solve
 
 Array = np.ndarray[Any, Any]
 
-SCENE = "china.jpg"  # comes with scikit-learn
+SCENE = "china"  # comes with scikit-learn
 MEASURED = 0.4  # masks over pixels
 TOL = 1e-6
 MARGIN = 12  # of what is printed
@@ -50,7 +51,7 @@ class Camera:
     @classmethod
     def snap(cls, size: int, seed: int) -> Camera:
         """Take the photograph."""
-        scene = photograph(size)
+        scene = photograph(SCENE, size, size)
         n = round(MEASURED * size**2)
         rng = np.random.default_rng(seed)
         masks = 2 * rng.integers(0, 2, size=(n, size, size), dtype=np.int8) - 1
@@ -91,18 +92,6 @@ class Camera:
             "tol": TOL,
             "trace": True,
         }
-
-
-def photograph(size: int) -> Array:
-    """The middle of a photograph, grey, so many pixels a side."""
-    from sklearn.datasets import load_sample_image
-
-    optional("PIL", "the demo's photograph")
-    grey = load_sample_image(SCENE).mean(axis=2) / 255
-    block = min(grey.shape) // size
-    top, left = ((length - block * size) // 2 for length in grey.shape)
-    middle = grey[top : top + block * size, left : left + block * size]
-    return np.asarray(middle.reshape(size, block, size, block).mean(axis=(1, 3)))
 
 
 def run(console: Console, size: int, picture: str, n_threads: int | None, seed: int) -> bool:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 
-def optional(module: str, purpose: str) -> Any:
-    """A module that shotgun does not require, or an error that says what needs it."""
+def optional(module: str, purpose: str, package: str | None = None) -> Any:
+    """A module that shotgun does not require, or an error that says what needs which package."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.split(".")[0]
+        package = package or module.split(".")[0]
         raise ImportError(f"{purpose} needs {package}: pip install {package}") from error
 
 

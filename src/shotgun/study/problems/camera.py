@@ -7,24 +7,12 @@ from functools import partial
 import numpy as np
 from scipy.fft import dctn
 
-from shotgun.inspection import optional
+from shotgun.scene import photograph
 from shotgun.study.problems import real
 from shotgun.study.problems.generated import Array
 from shotgun.study.problems.line import Category, Problem
 
 Data = tuple[Array, Array]
-
-
-def photograph(name: str, height: int, width: int) -> Array:
-    """The middle of one of scikit-learn's photographs, grey, between 0 and 1."""
-    from sklearn.datasets import load_sample_image
-
-    optional("PIL", "the study's photographs")
-    grey = load_sample_image(f"{name}.jpg").mean(axis=2) / 255
-    block = min(grey.shape[0] // height, grey.shape[1] // width)
-    top, left = (grey.shape[0] - block * height) // 2, (grey.shape[1] - block * width) // 2
-    middle = grey[top : top + block * height, left : left + block * width]
-    return np.asarray(middle.reshape(height, block, width, block).mean(axis=(1, 3)))
 
 
 def lights(name: str, height: int, width: int, part: float) -> Array:
