@@ -20,6 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import shotgun
 from shotgun import io, shards
+from shotgun.compressed import create_packed
 
 
 def make_file(path: Path, seed: int, n: int = 200, d: int = 50, zero_based: bool = False) -> Any:
@@ -70,6 +71,22 @@ def test_tables_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("a,c,y\n1,2,3\n")
     with pytest.raises(ValueError, match="other features"):
         shards.convert(files, tmp_path / "other", target="y")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zst"])
+def test_progress_counts_the_bytes_of_the_file_as_it_is(tmp_path: Path, suffix: str) -> None:
+    make_file(tmp_path / "a.svm", 0, n=20_000)
+    file = tmp_path / f"a.svm{suffix}"
+    if suffix:
+        with create_packed(str(file), file.name) as packed:
+            packed.write((tmp_path / "a.svm").read_bytes())
+    seen: list[int] = []
+    shards.convert(
+        [file], tmp_path / "m", memory=500_000, progress=lambda done, _: seen.append(done)
+    )
+    assert len(seen) > 5
+    assert seen == sorted(seen)
+    assert 0 < seen[0] < seen[-1] == file.stat().st_size
 
 
 def test_after_an_interruption_nothing_is_read_twice(tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ class _Limited(RawIOBase):
             raise too_large(self._count, self._most)
         return size
 
+    def fileno(self) -> int:
+        return int(self._file.fileno())
+
     def close(self) -> None:
         self._file.close()
         super().close()
@@ -78,6 +81,9 @@ class _Zstandard(RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+    def fileno(self) -> int:
+        return self._file.fileno()
 
     def close(self) -> None:
         self._file.close()
@@ -124,6 +130,11 @@ def open_packed(path: str, max_bytes: int | None = None) -> Any:
         return open(path, "rb")
     most = most_bytes(os.stat(path).st_size, max_bytes)
     return BufferedReader(_Limited(opener(path, "rb"), most), CHUNK)
+
+
+def packed_bytes(file: Any) -> int:
+    """How much of a file that :func:`open_packed` has opened was read, as it is on disk."""
+    return os.lseek(file.fileno(), 0, os.SEEK_CUR)
 
 
 def create_packed(path: str, compressed_as: str) -> Any:

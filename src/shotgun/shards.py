@@ -24,7 +24,7 @@ import numpy as np
 
 import shotgun._core as _core
 from shotgun import disk, io
-from shotgun.compressed import open_packed
+from shotgun.compressed import open_packed, packed_bytes
 from shotgun.problem import Columns, check_count, check_threads, check_vector
 
 MEMORY = 2 << 30  # bytes
@@ -43,6 +43,7 @@ class Block:
     names: list[str] | None
     end: int | None
     lines: int = 0  # of the file, up to its end; of a table: rows
+    read: int | None = None  # bytes so far of a compressed file, of which `end` counts more
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ def convert(
             for block in job.blocks(k, source, how | reading):
                 job.lay_aside(k, block)
                 if progress is not None:
-                    progress(job.bytes_before(k) + (block.end or job.sizes[k]), sum(job.sizes))
+                    here = block.read or block.end or job.sizes[k]
+                    progress(job.bytes_before(k) + here, sum(job.sizes))
         if job.state(how | stated) != statement:
             raise ValueError("sources: a file changed while it was read")
         made = job.merge(path, np.dtype(dtype), zero_based, threads)
@@ -346,7 +348,8 @@ def svmlight_blocks(
             lines += text.count(b"\n")
             shape = (len(found["y"]), len(found["starts"]) - 1)
             A = Columns(found["values"], found["rows"], found["starts"], shape).tocsc()
-            yield Block(A, found["y"], None, None if last else end, lines)
+            read = None if last or file.seekable() else packed_bytes(file)
+            yield Block(A, found["y"], None, None if last else end, lines, read)
 
 
 def table_parts(
