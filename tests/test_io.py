@@ -22,6 +22,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import shotgun
 import shotgun._core as _core
+from shotgun import disk
 from shotgun.io import Data, format_of, read, write
 from shotgun.model import fingerprint
 from shotgun.problem import Columns
@@ -184,6 +185,21 @@ def test_light_columns_are_those_of_scipy_and_are_solved_alike(large):
     assert fingerprint(light.A, light.y) == fingerprint(plain.A, plain.y)
     fits = [shotgun.solve(data.A, data.y, 5.0, tol=1e-3) for data in (light, plain)]
     assert fits[0].x.tobytes() == fits[1].x.tobytes()
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.parquet"])
+def test_light_columns_are_written_as_those_of_scipy(name, save, tmp_path):
+    path = save("light.svm", "3 1:0.5 3:2\n-1 2:1 3:4\n")
+    (tmp_path / "plain").mkdir()
+    for folder, light in ((tmp_path, True), (tmp_path / "plain", False)):
+        write(folder / name, read(path, light=light))
+    assert (tmp_path / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+
+
+def test_light_columns_are_written_to_disk(save, tmp_path):
+    path = save("light.svm", "3 1:0.5 3:2\n-1 2:1 3:4\n")
+    matrix = disk.write(read(path, light=True).A, tmp_path / "matrix")
+    assert_same(matrix.to_memory(), read(path).A)
 
 
 def test_weights_stand_behind_labels(save):

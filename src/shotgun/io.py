@@ -292,6 +292,8 @@ def write(path: Name, data: Data, *, format: str | None = None) -> None:
         raise ValueError(f"{target}: cannot write {name}; formats that can be written: {able}")
     if isinstance(data.A, Elsewhere):
         data = replace(data, A=data.A.to_memory())
+    elif isinstance(data.A, Columns):
+        data = replace(data, A=data.A.tocsc())
     if target == "-":
         write_to(sys.stdout.buffer, data)
         return
