@@ -409,6 +409,19 @@ def test_columns_come_in_the_order_asked_for(client: Any, tmp_path: Path) -> Non
         np.testing.assert_allclose(B.scan(v, which.astype(np.int32)), A[:, which].T @ v)
 
 
+def test_products_are_of_the_right_size_only(client: Any, tmp_path: Path) -> None:
+    A, y = make_problem()
+    d = A.shape[1]
+    x = sp.random_array((d, 2), density=0.01, rng=np.random.default_rng(0), format="csc")
+    for B in (on_cluster(A), as_tiles(A, y, tmp_path)[0]):
+        for size in (d - 1, d + 1):
+            with pytest.raises(ValueError, match=f"x must have {d} rows"):
+                B @ np.ones(size)
+        np.testing.assert_allclose(B @ np.ones(d), A @ np.ones(d))
+        np.testing.assert_allclose(B @ x, (A @ x).toarray())
+        np.testing.assert_array_equal(B @ np.zeros((d, 2)), np.zeros((N, 2)))
+
+
 def test_svmlight_shards_agree_on_where_indices_begin(client: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 0:1 2:5\n2 1:1\n")
     (tmp_path / "b.svm").write_text("3 1:7\n4 3:2\n")

@@ -181,20 +181,6 @@ class Matrix(Elsewhere):
         """Tile by tile."""
         return [slice(tile.first, tile.last) for tile in self.tiles]
 
-    def __matmul__(self, x: Any) -> Array:
-        """A @ x, a tile at a time; of tiles without a column that x uses nothing is read."""
-        x = x.toarray() if sp.issparse(x) else np.asarray(x)
-        if x.ndim not in (1, 2) or len(x) != self.shape[1]:
-            raise ValueError(f"x must have {self.shape[1]} rows, not shape {x.shape}")
-        used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
-        product = np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
-        for tile in self.tiles:
-            here = used[slice(*np.searchsorted(used, (tile.first, tile.last)))]
-            part = tile_columns(self, tile, here)
-            if part is not None:
-                product += part @ x[here]
-        return product
-
     def verify(self) -> None:
         """Read everything, and raise ValueError where it is not what was written."""
         for tile in self.tiles:

@@ -87,12 +87,17 @@ class Elsewhere:
         return self.columns(slice(None))
 
     def __matmul__(self, x: Any) -> np.ndarray[Any, Any]:
-        """A @ x, of which only the columns that x uses are read."""
-        x = np.asarray(x)
+        """A @ x, a span at a time; of one without a column that x uses nothing is read."""
+        x = x.toarray() if is_sparse(x) else np.asarray(x)
+        if x.ndim not in (1, 2) or len(x) != self.shape[1]:
+            raise ValueError(f"x must have {self.shape[1]} rows, not shape {x.shape}")
         used = np.flatnonzero(x if x.ndim == 1 else x.any(axis=1))
-        if not used.size:
-            return np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
-        return np.asarray(self.columns(used) @ x[used])
+        product = np.zeros((self.shape[0], *x.shape[1:]), np.result_type(x, self.dtype))
+        for span in self.spans():
+            here = used[slice(*np.searchsorted(used, (span.start, span.stop)))]
+            if here.size:
+                product += self.columns(here) @ x[here]
+        return product
 
 
 def on_cluster(A: Any) -> bool:
