@@ -5,7 +5,6 @@
     matrix/
       meta.json               shape, dtype, version, the tiles, checksums
       y.npy, names.json       where there are targets and names of features
-      norms.npy, means.npy    of the columns
       tiles/00000/data.npy    the values (absent where all are one)
                   indices.npy the rows, int32
                   indptr.npy  where each column begins, int64
@@ -121,7 +120,7 @@ class Matrix(Elsewhere):
     tiles: tuple[Tile, ...] = field(repr=False)
     y: Array | None = field(repr=False)
     feature_names: list[str] | None = field(repr=False)
-    vectors: dict[str, int] = field(default_factory=dict, repr=False)  # checksums: y, norms, means
+    vectors: dict[str, int] = field(default_factory=dict, repr=False)  # checksums
     _sound: set[Tile] = field(default_factory=set, repr=False)  # found to be what was written
     dense = False
 
@@ -326,6 +325,7 @@ def _check_meta(meta: dict[str, Any]) -> None:
     n, d = (check_count("shape", size, most=_MOST) for size in meta["shape"])
     if meta["dtype"] not in _DTYPES:
         raise ValueError(f"dtype {meta['dtype']!r}")
+    # norms and means are the columns', which nothing needs: older folders have them
     _check_sums(meta["checksums"], set(), {"y", "norms", "means", "names"})
     before = 0
     for tile in meta["tiles"]:
@@ -413,7 +413,7 @@ def write(
         for first, last in tile_bounds(np.diff(A.indptr), A.dtype.itemsize + 4, tile_bytes):
             span = slice(A.indptr[first], A.indptr[last])
             starts = A.indptr[first : last + 1].astype(np.int64) - A.indptr[first]
-            writer.tile(first, A.data[span], A.indices[span].astype(np.int32), starts, A.shape[0])
+            writer.tile(first, A.data[span], A.indices[span].astype(np.int32), starts)
         writer.finish(A.shape, A.dtype, y, feature_names)
     return open(path, max_bytes=sys.maxsize)  # which has been here
 
@@ -435,10 +435,8 @@ class Writer:
 
     folder: Path
     tiles: dict[int, dict[str, Any]] = field(default_factory=dict)  # by first column
-    norms: dict[int, Array] = field(default_factory=dict)
-    means: dict[int, Array] = field(default_factory=dict)
 
-    def tile(self, first: int, data: Array, indices: Array, starts: Array, n: int) -> None:
+    def tile(self, first: int, data: Array, indices: Array, starts: Array) -> None:
         """Columns from `first` on; the rows of each ascending."""
         folder = self.folder / f"at{first}"
         folder.mkdir()
@@ -450,13 +448,8 @@ class Writer:
             del arrays["data"]
         for name, array in arrays.items():
             save(folder / f"{name}.npy", array)
-        column = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        values = data.astype(np.float64, copy=False)
-        count = len(starts) - 1
-        self.norms[first] = np.sqrt(np.bincount(column, values**2, count))
-        self.means[first] = np.bincount(column, values, count) / n
         sums = {name: checksum(array) for name, array in arrays.items()}
-        span = [first, first + count]
+        span = [first, first + len(starts) - 1]
         self.tiles[first] = {"columns": span, "nnz": len(indices), "checksums": sums}
 
     def finish(
@@ -467,15 +460,11 @@ class Writer:
         order = sorted(self.tiles)
         for k, first in enumerate(order):
             (self.folder / f"at{first}").rename(self.folder / "tiles" / f"{k:05d}")
-        vectors = {
-            "norms": np.concatenate([self.norms[first] for first in order]),
-            "means": np.concatenate([self.means[first] for first in order]),
-        }
+        sums = {}
         if y is not None:
-            vectors["y"] = check_vector("y", y, shape[0])
-        for name, vector in vectors.items():
-            save(self.folder / f"{name}.npy", vector)
-        sums = {name: checksum(vector) for name, vector in vectors.items()}
+            vector = check_vector("y", y, shape[0])
+            save(self.folder / "y.npy", vector)
+            sums["y"] = checksum(vector)
         if feature_names is not None:
             if len(feature_names) != shape[1]:
                 raise ValueError(f"{len(feature_names)} feature names for {shape[1]} features")

@@ -283,7 +283,7 @@ class _Job:
             def tile(bound: tuple[int, int]) -> None:
                 first, last = bound
                 arrays = self._columns(first + skip, last + skip, sizes, dtype)
-                writer.tile(first, *arrays, n)
+                writer.tile(first, *arrays)
 
             list(pool.map(tile, bounds))
             writer.finish((n, d - skip), dtype, self._targets(), self.names)
