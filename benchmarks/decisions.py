@@ -1,7 +1,7 @@
 """The figures in docs/decisions: each function prints those of one page.
 
 python benchmarks/decisions.py [block | certificate | threads | lanczos | instructions | pathwise |
-                                logistic | homotopy | fewer | lengthen | factor]
+                                logistic | homotopy | fewer | lengthen | factor | compressed]
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 from families import FAMILIES
-from problems import real_data, table
+from problems import null_objective, real_data, table
 from scipy.linalg import eigh_tridiagonal
 from zeta import data as zeta_like
 
@@ -336,6 +337,30 @@ def factor() -> None:
         )
 
 
+def compressed() -> None:
+    """Many samples of few columns: on the samples themselves, and as few of them; one thread."""
+    print("problem                    within  as they are: ms, passes   compressed: ms, passes")
+    rows = {row.name: row for row in table()}
+    for name in (
+        *("nycflights_delay/10", "nycflights_delay/100", "debian_size_bigram/10"),
+        *("debian_size_bigram/100", "S/10", "XL/20", "a9a@1", "a9a/100"),
+    ):
+        problem = rows[name].build()
+        how = {"fit_intercept": problem.intercept, "n_threads": 1, "trace": True}
+        solve = partial(shotgun.solve, problem.A, problem.y, problem.lams[0], problem.loss, **how)
+        best, null = solve(tol=1e-8).objective, null_objective(problem)
+        for within in (1e-3, 1e-6):
+            fits: dict[str, list[shotgun.Solution]] = {"newton": [], "auto": []}
+            for _ in range(5):
+                for engine, done in fits.items():
+                    done.append(solve(engine=engine, tol=within * best / null))
+            print(f"{name:24} {within:8g}", end="")
+            for done in fits.values():
+                seconds = min(fit.seconds for fit in done)
+                print(f"{1e3 * seconds:15.1f}{done[0].trace[-1]['passes']:9.0f}", end="")
+            print(flush=True)
+
+
 PAGES = {
     f.__name__: f
     for f in (
@@ -350,6 +375,7 @@ PAGES = {
         fewer,
         lengthen,
         factor,
+        compressed,
     )
 }
 
