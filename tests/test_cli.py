@@ -17,6 +17,7 @@ import shotgun
 from shotgun import bars, disk, io, options
 from shotgun.cli import app
 from shotgun.tensors import read as read_bytes
+from shotgun.verbs import resuming
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 15))
@@ -226,6 +227,36 @@ def test_an_interrupted_cv_keeps_what_is_certified(files, tmp_path, monkeypatch)
     np.testing.assert_allclose(resumed["cv"]["mean"], whole["cv"]["mean"], rtol=1e-4)
     assert shotgun.load(file).alpha == shotgun.load(other).alpha
     assert "cannot be resumed: it holds 'model'" in complaint(*cv, file, "--resume")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_cv_that_is_interrupted_in_its_last_fit_keeps_all_folds(
+    number, code, files, tmp_path, monkeypatch
+):
+    file, other = tmp_path / "m.shotgun", tmp_path / "other.shotgun"
+    cv = ("cv", files / "train.npz", "--n-lams", 10, "-o")
+
+    def interrupt(bar, row):
+        if row["fold"] is None:
+            os.kill(os.getpid(), number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bars.CountBar, "__call__", interrupt)
+        result = run(*cv, file, code=code)
+    assert result.stdout == ""
+    assert f"{file} has 50 of 50 fits; --resume continues" in result.stderr
+    assert run(*cv, file, "--resume").stdout == run(*cv, other).stdout
+
+
+@pytest.mark.parametrize("verb", ["path", "cv"])
+def test_the_data_are_identified_only_where_a_file_keeps_them(verb, files, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(resuming, "identity", lambda *_, **options: asked.append(options) or {})
+    few = (verb, files / "train.npz", "--n-lams", 4)
+    run(*few)
+    assert asked == []
+    run(*few, "-o", tmp_path / "m.shotgun")
+    assert len(asked) == 1
 
 
 def test_an_interrupted_fit_ends_with_130(files, monkeypatch):

@@ -180,6 +180,20 @@ PHASES = {
 }
 
 
+# Fits side by side, which the main thread waits for, each of seconds: (set-up, call).
+SIDE_BY_SIDE = {
+    "folds": "shotgun.LassoCV(eps=1e-6, tol=1e-14, max_iter=None, n_jobs=2).fit(A, y)",
+    "halves": "shotgun.StabilitySelection(shotgun.Lasso(tol=1e-9), eps=1e-3, n_jobs=2).fit(A, y)",
+    "features": "shotgun.DebiasedLasso(tol=1e-12, n_jobs=2).fit(A, y)",
+}
+
+
+@pytest.mark.parametrize("call", SIDE_BY_SIDE.values(), ids=SIDE_BY_SIDE.keys())
+def test_ctrl_c_stops_fits_side_by_side(call: str) -> None:
+    load = "shotgun.LassoCV, shotgun.StabilitySelection, shotgun.DebiasedLasso\n"
+    assert seconds_to_interrupt(SMALL + load, call, 0.4) < PROMISED
+
+
 @pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES.keys())
 def test_ctrl_c_stops_every_phase_of_a_fit(phase: tuple[str, str]) -> None:
     setup, call = phase

@@ -28,7 +28,7 @@ def test_folds_are_continued_with_the_same_bits(tmp_path):
     again.resume(file)
     told = []
     model = resumable(shotgun.LassoCV, again, **options, callback=told.append).fit(A, Y)
-    assert told == []
+    assert {row["fold"] for row in told} == {None}  # the refit
     assert model.cv_scores_.tobytes() == whole.cv_scores_.tobytes()
     assert model.coef_.tobytes() == whole.coef_.tobytes()
     plain = shotgun.LassoCV(**options).fit(A, Y)
@@ -51,7 +51,7 @@ def test_a_fold_that_was_interrupted_keeps_its_fits_and_goes_on_with_the_others(
     again, told = Folds(file, SAME, Interrupts()), []
     again.resume(file)
     model = resumable(shotgun.LassoCV, again, **options, callback=told.append).fit(A, Y)
-    assert {row["fold"] for row in told} == {1, 2}
+    assert {row["fold"] for row in told} == {1, 2, None}
     assert max(row["lam"] for row in told if row["fold"] == 1) == pytest.approx(LAMS[6])
     plain = shotgun.LassoCV(**options).fit(A, Y)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import threadpoolctl
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -110,6 +112,33 @@ def test_threads_do_not_change_the_answer() -> None:
     one, two = (DebiasedLasso(n_jobs=k).fit(X[:, :10], y) for k in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(one.se_, two.se_)
+
+
+def test_threads_of_blas_do_not_change_the_answer() -> None:
+    X, y = regression(n=400, d=600)
+    y = y + X[:, 100:400] @ np.random.default_rng(1).normal(size=300)
+    answers = []
+    for limit in (1, 2):
+        with threadpoolctl.threadpool_limits(limit, user_api="blas"):
+            model = DebiasedLasso([0, 3], noise=0.5).fit(X, y)
+        answers.append((model.coef_.tobytes(), model.se_.tobytes()))
+    assert answers[0] == answers[1]
+
+
+def test_a_task_that_fails_ends_the_others() -> None:
+    begun, ended = threading.Barrier(2), []
+
+    def task(k: int, stops: Any) -> None:
+        begun.wait()
+        if k == 0:
+            raise RuntimeError("of the task")
+        while not stops({}):
+            pass
+        ended.append(k)
+
+    with pytest.raises(RuntimeError, match="of the task"):
+        shotgun.inference.spread(task, [0, 1], 2)
+    assert ended == [1]
 
 
 def test_every_path_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from threading import Event
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,19 +16,34 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from shotgun._threads import one_blas_thread
 from shotgun.estimator import FLOATS, Array, SparseLinearModel, threads
 from shotgun.inspection import PathProblem, names_of, optional
 from shotgun.linear import Lasso
 from shotgun.problem import Vector, check_number, check_threads, sound
+from shotgun.progress import Row
+from shotgun.selection import side_by_side
 from shotgun.solve import solve
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Stops = Callable[[Row], bool]  # a fit's callback
 
 
-def spread(task: Callable[[Any], T], items: Iterable[Any], n_jobs: int | None) -> Iterator[T]:
-    """The task for every item, in order, on as many threads; the core lets them run at once."""
-    with ThreadPoolExecutor(check_threads(threads(n_jobs))) as pool:
-        yield from pool.map(task, items)
+def spread(task: Callable[[Item, Stops], T], items: Sequence[Item], n_jobs: int | None) -> list[T]:
+    """The task for every item, in order, on as many threads; the core lets them run at once.
+
+    A task gives its fits the callback that it is given: it ends them once another task has failed.
+    """
+    stop = Event()
+    workers = max(1, min(check_threads(threads(n_jobs)), len(items)))
+    return side_by_side(
+        lambda k: task(items[k], lambda _: stop.is_set()),
+        lambda _, found: found,
+        len(items),
+        workers,
+        stop,
+    )
 
 
 class StabilitySelection(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -155,11 +170,11 @@ class StabilitySelection(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         halves = random_halves(groups, self.n_pairs, check_random_state(self.random_state))
         self.lams_ = problem.lambda_max(weights / 2) * np.geomspace(1, self.eps, self.n_lams)
 
-        def selected(half: Array) -> sp.csr_array:
-            coefs = problem.coefs(self.lams_, weights * half, n_threads=1)
+        def selected(half: Array, stops: Stops) -> sp.csr_array:
+            coefs = problem.coefs(self.lams_, weights * half, n_threads=1, callback=stops)
             return sp.csr_array(sum(map(abs, coefs)) > 0)
 
-        self._count(list(spread(selected, halves, self.n_jobs)))
+        self._count(spread(selected, halves, self.n_jobs))
         return self
 
     def _count(self, chosen: list[sp.csr_array]) -> None:
@@ -328,10 +343,15 @@ class DebiasedLasso(BaseEstimator):  # type: ignore[misc]
         X = X.tocsc() if sp.issparse(X) else np.asfortranarray(X)
         y = y.astype(np.float64)
         self.features_ = self._chosen_features()
-        self.lasso_coef_, self.lasso_intercept_ = self._lasso(X, y)
-        start, residual, error = self._start(X, y)
-        pairs = spread(lambda j: self._debias(X, residual, error, j), self.features_, self.n_jobs)
-        shift, self.se_ = np.array(list(pairs)).reshape(-1, 2).T
+        with one_blas_thread():
+            self.lasso_coef_, self.lasso_intercept_ = self._lasso(X, y)
+            start, residual, error = self._start(X, y)
+
+            def debias(j: int, stops: Stops) -> tuple[float, float]:
+                return self._debias(X, residual, error, j, stops)
+
+            pairs = spread(debias, self.features_.tolist(), self.n_jobs)
+        shift, self.se_ = np.array(pairs).reshape(-1, 2).T
         self.coef_ = start[self.features_] + shift
         with np.errstate(divide="ignore", invalid="ignore"):  # without noise nothing is uncertain
             self.z_ = np.where(self.coef_ == 0, 0.0, self.coef_ / self.se_)
@@ -401,7 +421,9 @@ class DebiasedLasso(BaseEstimator):  # type: ignore[misc]
         free = len(residual) - int(np.count_nonzero(self.lasso_coef_)) - self.fit_intercept
         return float(np.linalg.norm(residual) / np.sqrt(max(free, 1)))
 
-    def _debias(self, X: Any, residual: Vector, error: float, j: int) -> tuple[float, float]:
+    def _debias(
+        self, X: Any, residual: Vector, error: float, j: int, stops: Stops
+    ) -> tuple[float, float]:
         """What to add to the Lasso's weight of feature j, and the standard error of the sum."""
         x = (X[:, [j]].toarray().ravel() if sp.issparse(X) else X[:, j]).astype(np.float64)
         size = _length(x, self.fit_intercept)
@@ -409,14 +431,15 @@ class DebiasedLasso(BaseEstimator):  # type: ignore[misc]
             return 0.0, np.inf
         others = np.ones(X.shape[1])
         others[j] = np.inf
+        how = {"penalty_factor": others, "n_threads": 1, "callback": stops, **self._options()}
         gamma = None
         many = len(x) >= 5 * X.shape[1]
         for lam in [0.0] if many else self._universal() * size * np.geomspace(1, 1e-4, 46):
-            fit = solve(X, x, lam, x0=gamma, penalty_factor=others, n_threads=1, **self._options())
+            fit = solve(X, x, lam, x0=gamma, **how)
             gamma, z = fit.x, x - X @ fit.x - fit.intercept
             length = float(np.linalg.norm(z))
             full = np.count_nonzero(gamma) >= len(x) / 2
-            if full or lam * error <= length * self.noise_ / 4:
+            if full or fit.status == "stopped" or lam * error <= length * self.noise_ / 4:
                 break
         along = float(z @ x)
         return float(z @ residual) / along, self.noise_ * length / abs(along)

@@ -43,7 +43,9 @@ class ElasticNetCV(CrossValidated, SparseRegressor):
     deadline : float, optional
         Seconds for all of it; the grid ends where the slowest fold did.
     callback : callable, optional
-        As in :class:`shotgun.ElasticNet`; the rows have the number of the `fold` too.
+        As in :class:`shotgun.ElasticNet`; the rows have the number of the `fold` too, None in the
+        fit to all data. Returning True ends all of it: the grid ends where the slowest fold did,
+        and `status_` says "stopped".
 
     Attributes
     ----------

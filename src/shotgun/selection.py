@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,10 +36,12 @@ from shotgun.estimator import (
     single,
 )
 from shotgun.problem import Elsewhere, Vector, check_threads, check_vector
-from shotgun.progress import Progress, Row
+from shotgun.progress import Progress
 from shotgun.solve import Solution, until
 
 Fold = tuple[Array, Array]  # the rows to fit, the rows to score
+Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ class CrossValidated(SparseLinearModel):
         progress = Progress(self, X, y, len(models) * len(folds))
         runs = self._run(data, folds, models, grids, for_scorer, progress, left)
         best = self._choose(grids, runs)
-        refit = self._refit(data, models[best], runs[best], offset, left)
+        refit = self._refit(data, models[best], runs[best], offset, progress, left)
         if refit:
             self._keep(refit, X.dtype, self._scale(len(y)))
         self._tell([model.l1_ratio for model in models], best, grids, runs)
@@ -245,14 +247,13 @@ class CrossValidated(SparseLinearModel):
         ]
         threads = check_threads(models[0]._options(n)["n_threads"])
         workers = min(threads, len(jobs))
-        stop = Event()
 
         def fit(k: int) -> GridFits:
             task, tell = progress.fold(k)
             how = {
                 "n_threads": threads // workers,
                 "deadline": left(),
-                "callback": tell if workers == 1 else or_stop(tell, stop),
+                "callback": tell,
             }
             fits = self._fit_fold(data, jobs[k], self._weigh(data.rows(jobs[k].train)), how)
             progress.end(task)
@@ -262,7 +263,7 @@ class CrossValidated(SparseLinearModel):
             return Run(fits, self._score(data, jobs[k], fits, for_scorer))
 
         with one_blas_thread():
-            runs = side_by_side(fit, score, len(jobs), workers, stop)
+            runs = side_by_side(fit, score, len(jobs), workers, progress.stop)
         return [runs[k : k + len(folds)] for k in range(0, len(runs), len(folds))]
 
     def _fit_fold(self, data: Data, job: Job, weights: Vector, how: dict[str, Any]) -> GridFits:
@@ -285,13 +286,12 @@ class CrossValidated(SparseLinearModel):
 
     def _choose(self, grids: Sequence[Vector], runs: Sequence[Sequence[Run]]) -> int:
         """The best model, the best value on its grid, and the simplest that is about as good."""
-        count = min(len(run.fits) for of_model in runs for run in of_model)  # fewer by a deadline
+        count = min(len(run.fits) for of_model in runs for run in of_model)  # fewer: ended early
         scores = np.array([[run.scores[:count] for run in of_model] for of_model in runs])
         means = np.nan_to_num(scores.mean(axis=1), nan=-np.inf)
         best, self.min_index_ = map(int, np.unravel_index(means.argmax(), means.shape))
         self.grid_, self.cv_scores_ = grids[best][:count], scores[best]
-        at_best = self.cv_scores_[:, self.min_index_]
-        error = at_best.std(ddof=1) / np.sqrt(len(at_best)) if len(at_best) > 1 else 0.0
+        error = standard_error(self.cv_scores_[:, self.min_index_])
         about_as_good = means[best] >= means[best, self.min_index_] - error
         self.one_se_index_ = int(about_as_good.argmax())
         self.best_index_ = self.one_se_index_ if self.selection == "1se" else self.min_index_
@@ -304,6 +304,7 @@ class CrossValidated(SparseLinearModel):
         model: SparseLinearModel,
         runs: Sequence[Run],
         offset: Any,
+        progress: Progress,
         left: Callable[[], float],
     ) -> list[Solution]:
         """All data with the chosen penalty, from the mean of the folds' weights."""
@@ -313,7 +314,7 @@ class CrossValidated(SparseLinearModel):
         model.warm_start, model.deadline = True, left()
         starts = [[coef[:, [self.best_index_]] for coef in run.fits.coefs] for run in runs]
         model.coef_ = mean(starts)
-        return model._solve(data.X, data.targets, data.weights, offset)
+        return model._solve(data.X, data.targets, data.weights, offset, progress.refit())
 
     def _shared(self, plain: type[SparseLinearModel]) -> dict[str, Any]:
         """The parameters that the plain model has too."""
@@ -348,22 +349,23 @@ class CrossValidated(SparseLinearModel):
 
 
 def side_by_side(
-    fit: Callable[[int], GridFits],
-    score: Callable[[int, GridFits], Run],
+    fit: Callable[[int], Found],
+    then: Callable[[int, Found], Result],
     count: int,
     workers: int,
     stop: Event,
-) -> list[Run]:
-    """As many fits at once as there are workers. If one fails, no other goes on for long after.
+) -> list[Result]:
+    """As many fits at once as there are workers, which end once `stop` is set: if one fails, or
+    Ctrl-C comes, no other goes on for long after.
 
-    Scores are taken here, one after the other in the order of the folds: a scorer is the user's.
+    What `then` is done with each is done here, in their order: a scorer is the user's.
     """
     if workers == 1:
-        return [score(job, fit(job)) for job in range(count)]
+        return [then(job, fit(job)) for job in range(count)]
     config = get_config()  # of this thread
     failures: list[BaseException] = []
 
-    def configured(job: int) -> GridFits:
+    def configured(job: int) -> Found:
         try:
             with config_context(**config):
                 return fit(job)
@@ -375,22 +377,23 @@ def side_by_side(
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(configured, job) for job in range(count)]
         try:
-            runs = []
+            results = []
             for job, future in enumerate(futures):
-                fits = future.result()
+                found = future.result()
                 if failures:  # this fit may have stopped for it
                     raise failures[0]
-                runs.append(score(job, fits))
-            return runs
+                results.append(then(job, found))
+            return results
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def or_stop(tell: Callable[[Row], bool] | None, stop: Event) -> Callable[[Row], bool]:
-    """A callback that tells, and that ends a fit once another has failed."""
-    return lambda row: stop.is_set() or bool(tell and tell(row))
+def standard_error(scores: Array) -> Array:
+    """Of the mean over the folds, the first axis; zero where there is but one."""
+    folds = len(scores)
+    return np.asarray(scores.std(axis=0, ddof=int(folds > 1)) / np.sqrt(folds))
 
 
 def check_folds(data: Data, folds: Sequence[Fold], classes: bool) -> None:

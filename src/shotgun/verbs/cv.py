@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import shotgun
 from shotgun.bars import CountBar
-from shotgun.checkpoint import Interrupts, identity
+from shotgun.checkpoint import Interrupts
 from shotgun.folds import Folds, Interrupted, resumable
 from shotgun.io import Data
 from shotgun.kinds import Loss
 from shotgun.model import decode, encode
 from shotgun.options import Given
+from shotgun.selection import standard_error
 from shotgun.tensors import Record
 from shotgun.verbs.problems import grid, largest_lam, one_against_rest, options
 from shotgun.verbs.reading import note_source, samples
-from shotgun.verbs.resuming import file_to_resume, interrupted, kept_options
+from shotgun.verbs.resuming import file_to_resume, identity_to_keep, interrupted
 from shotgun.verbs.telling import check_outputs, piped, second_fit, show, table, tell, tell_model
 
 if TYPE_CHECKING:  # what a quick fit does not need is loaded where it is used
@@ -35,18 +36,18 @@ def run(given: Given) -> int:
 def cv_data(given: Given, data: Data) -> int:
     kind, parameters = cross_validated(given, data)
     vectors = (data.y, data.weights, data.offset)
-    same = identity(data.A, *vectors, folds=given.folds, **kept_options(given))
+    same = identity_to_keep(given, data.A, *vectors, folds=given.folds)
     total = given.folds * given.n_lams
-    with Interrupts() as stop, CountBar("cv", total) as bar:
+    with Interrupts() as stop, CountBar("cv", total + 1) as bar:  # the last one to all data
         folds = Folds(given.output, same, stop)
         if given.resume:
             folds.resume(file_to_resume(given))
         model = resumable(kind, folds, **parameters, callback=stop.stops(bar))
-        try:
+        with suppress(Interrupted):
             model.fit(data.A, data.y, data.weights, offset=data.offset)
-        except Interrupted:
-            folds.write()
-            return interrupted(given, stop.signal or 0, f"{folds.count()} of {total} fits")
+    if stop.signal is not None:  # which may have come in the last fit
+        folds.write()
+        return interrupted(given, stop.signal, f"{folds.count()} of {total} fits")
     note_source(model, data)
     plain = decode(encode(model), "cv")
     code = tell_cv(model, plain, given)
@@ -90,7 +91,7 @@ def tell_cv(model: Any, plain: Any, given: Given) -> int:
 def mean_scores(model: Any) -> tuple[Any, Any]:
     """Of the folds, and their standard error."""
     scores = model.cv_scores_
-    return scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+    return scores.mean(axis=0), standard_error(scores)
 
 
 def choices(model: Any) -> dict[str, list[Any]]:

@@ -11,13 +11,13 @@ import numpy as np
 import shotgun
 from shotgun import tensors
 from shotgun.bars import CountBar
-from shotgun.checkpoint import Interrupts, identity, pack_path, resume_path
+from shotgun.checkpoint import Interrupts, pack_path, resume_path
 from shotgun.io import Data
 from shotgun.options import Given
 from shotgun.tensors import Record
 from shotgun.verbs.problems import grid, largest_lam, one_against_rest
 from shotgun.verbs.reading import samples
-from shotgun.verbs.resuming import file_to_resume, interrupted, kept_options
+from shotgun.verbs.resuming import file_to_resume, identity_to_keep, interrupted
 from shotgun.verbs.telling import CONVERGED, NOT_CONVERGED, check_outputs, piped, show, table, tell
 
 if TYPE_CHECKING:  # what a quick fit does not need is loaded where it is used
@@ -35,8 +35,7 @@ def run(given: Given) -> int:
 def path_data(given: Given, data: Data) -> int:
     problem = path_problem(given, data)
     lams = grid(given, largest_lam(given, data, [problem["y"]]))
-    vectors = (problem["y"], data.weights, data.offset)
-    same = identity(data.A, *vectors, **kept_options(given))
+    same = identity_to_keep(given, data.A, problem["y"], data.weights, data.offset)
     begun = resume_path(file_to_resume(given), same) if given.resume else None
     with Interrupts() as stop, CountBar("path", len(lams)) as bar:
         how = {"deadline": given.deadline, "n_threads": given.threads}

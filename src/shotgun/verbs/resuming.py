@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from shotgun.checkpoint import identity
 from shotgun.cli import say
 from shotgun.options import Given
 from shotgun.tensors import Record
@@ -9,9 +12,13 @@ from shotgun.tensors import Record
 _KEPT = ("n_lams", "eps", "tol", "no_intercept", "standardize", "seed")
 
 
-def kept_options(given: Given) -> Record:
-    """The options that a fit must have again to be resumed."""
-    return {"loss": str(given.loss)} | {name: getattr(given, name) for name in _KEPT}
+def identity_to_keep(given: Given, A: Any, *vectors: Any, **more: Any) -> Record:
+    """What must be the same for a fit to be resumed; it takes a look at all of A, and so is none
+    where no file shall keep it."""
+    if given.output is None:
+        return {}
+    options = {"loss": str(given.loss)} | {name: getattr(given, name) for name in _KEPT}
+    return identity(A, *vectors, **options, **more)
 
 
 def file_to_resume(given: Given) -> str:
