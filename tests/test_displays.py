@@ -50,6 +50,23 @@ def test_a_path_is_drawn_with_names_and_the_chosen_penalty(pyplot: Any) -> None:
     assert left > right  # from strong to weak
 
 
+def test_of_several_targets_only_the_one_that_is_drawn_is_fitted(
+    pyplot: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, fitted = make_data(N, D), []
+
+    def path(X: Any, target: Any, *strengths: Any, **options: Any) -> Any:
+        fitted.append(target)
+        return shotgun.path(X, target, *strengths, **options)
+
+    monkeypatch.setattr(shotgun.estimator, "path", path)
+    targets = np.column_stack([data.y, -data.y, data.y**2])
+    display = PathDisplay.from_estimator(Lasso(), data.A, targets, target=1, n_lams=5)
+    np.testing.assert_array_equal(fitted, [-data.y])
+    alone = Lasso(alpha=display.grid[-1]).fit(data.A, -data.y)
+    np.testing.assert_allclose(display.coefs[:, [-1]].toarray().ravel(), alone.coef_, atol=1e-3)
+
+
 def test_a_path_of_solve_is_drawn_in_any_order(pyplot: Any) -> None:
     data = make_data(N, D)
     _, ax = pyplot.subplots()

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+import shotgun
 from conftest import given, make_data, offset
 from shotgun import Lasso, LassoCV, LogisticRegressionCV
+from shotgun.selection import standard_error
 
 N, D = 60, 12
 
@@ -97,6 +100,22 @@ def test_folds_without_weight_are_named() -> None:
         LassoCV(cv=KFold(2)).fit(data.A, data.y, sample_weight=half)
     with pytest.raises(ValueError, match="sample_weight is zero for all that a fold holds out"):
         LassoCV(cv=KFold(4), alphas=2).fit(data.A, data.y, sample_weight=half)
+
+
+def test_fits_that_did_not_converge_are_told_of_without_making_their_weights_dense(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = make_data(N, D)
+    monkeypatch.setattr(shotgun.Path, "_weights", lambda *_: pytest.fail("made dense"))
+    with pytest.warns(ConvergenceWarning, match="LassoCV in [0-9]+ of 31 fits"):
+        LassoCV(alphas=10, cv=3, max_iter=1, engine="shooting").fit(data.A, data.y)
+
+
+def test_the_standard_error_over_folds_is_that_of_their_mean_and_zero_of_one() -> None:
+    scores = np.random.default_rng(0).normal(size=(7, 3))
+    expected = [np.sqrt(np.var(column, ddof=1) / 7) for column in scores.T]
+    np.testing.assert_allclose(standard_error(scores), expected)
+    np.testing.assert_array_equal(standard_error(scores[:1]), np.zeros(3))
 
 
 def test_fits_that_did_not_converge_are_kept_without_their_weights() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from shotgun.inspection import Array, PathProblem, chosen_by, names_of, optional
+from shotgun.inspection import Array, PathProblem, chosen_by, joint, names_of, optional
 from shotgun.path import Path
 from shotgun.problem import check_choice, check_count
 from shotgun.solve import Solution
@@ -254,6 +255,9 @@ def _made_path(
 ) -> PathDisplay:
     problem = PathProblem.of(model, *data)
     lams = problem.lambda_max(problem.weights) * np.geomspace(1, eps, n_lams)
+    if not joint(model, len(problem.targets)):  # each has a path of its own: the others' are not
+        own = {"targets": [problem.targets[target]], "offsets": [problem.offsets[target]]}
+        problem, target = replace(problem, **own), 0
     coefs = problem.coefs(lams, problem.weights)[target]
     strengths = lams[: coefs.shape[1]] / model.l1_ratio  # those that a deadline left
     name = "alpha" if hasattr(model, "alpha") else "C"
@@ -353,11 +357,11 @@ class CVDisplay:
         ax : matplotlib's Axes, optional
         title : str, optional
         """
+        from shotgun.selection import standard_error
+
         ax = self.ax_ = _axes(ax, "CVDisplay")
         self.figure_ = ax.figure
-        folds = len(self.scores)
-        mean = self.scores.mean(axis=0)
-        error = self.scores.std(axis=0, ddof=1) / np.sqrt(folds) if folds > 1 else 0 * mean
+        mean, error = self.scores.mean(axis=0), standard_error(self.scores)
         _frame(ax, self.grid, self.grid_name, self.sizes)
         (self.line_,) = ax.plot(
             self.grid,
@@ -365,7 +369,7 @@ class CVDisplay:
             marker="o",
             markersize=2.5,
             linewidth=1.4,
-            label=f"mean of {folds} folds",
+            label=f"mean of {len(self.scores)} folds",
         )
         self.band_ = ax.fill_between(
             self.grid, mean - error, mean + error, alpha=0.2, linewidth=0, label="standard error"

@@ -384,12 +384,13 @@ class GridFits:
     @classmethod
     def of(cls, path: Path) -> GridFits:
         """A path of a single target."""
-        unfinished = [k for k, status in enumerate(path.statuses) if status != "converged"]
+        unfinished = [facts for facts in path._facts if facts["status"] != "converged"]
+        known = Unfinished._fields
         return cls(
             coefs=[path.X],
             intercepts=path.intercepts[:, None],
             n_iter=path.n_epochs,
-            unfinished=[Unfinished.of(path[k]) for k in unfinished],
+            unfinished=[Unfinished(**{k: facts[k] for k in known}) for facts in unfinished],
         )
 
 
