@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import shotgun
 from conftest import OPTIONS, D, N, given, make_data, weights
+from shotgun import newton
 from shotgun.multinomial import MultinomialSolution, multinomial, multinomial_path
 from test_sparse import BREAKERS, in_parts
 
@@ -347,6 +348,27 @@ def test_a_fit_ends_when_told_to() -> None:
     assert multinomial(A, y, 0.1, callback=lambda row: row["round"] == 1).status == "stopped"
     assert multinomial(A, y, 0.1, tol=0.0).status == "precision"
     assert len(multinomial_path(A, y, [1.0, 0.1], deadline=0.0)) == 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 23])
+def test_newton_steps_count_towards_the_most_epochs(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    A, y = make_classes()
+    tried = []
+
+    def newton_steps(*arguments: Any, **how: Any) -> Any:
+        point, steps = newton.newton_steps(*arguments, **how)
+        tried.append(steps if "over" in how else 0)  # not those of the null model
+        return point, steps
+
+    monkeypatch.setattr(shotgun.multinomial, "newton_steps", newton_steps)
+    s = multinomial(A, y, 0.1, tol=1e-12, max_epochs=most)
+    assert (s.status, s.n_epochs) == ("max_epochs", most)
+    assert sum(tried) < most
+    tried.clear()
+    whole = multinomial(A, y, 0.1, tol=1e-12)
+    assert whole.n_epochs >= sum(tried) > 0
 
 
 def test_the_trace_tells_of_every_round() -> None:

@@ -121,7 +121,8 @@ class LogisticRegression(SparseClassifier):
     random_state : int, RandomState or None
         None gives the same answer every time.
     max_iter : int or None
-        Most epochs; an epoch updates every feature of the working set once.
+        Most epochs; an epoch updates every feature of the working set once. Of more than two
+        classes a Newton step counts as one.
     warm_start : bool
         Begin at the `coef_` of the last fit.
     n_jobs : int, optional

@@ -56,7 +56,8 @@ class MultinomialSolution:
     objective, gap, tolerance, null_objective, certificate, status
         Of all classes together, as in :class:`shotgun.Solution`.
     n_rounds, n_epochs : int
-        Looks at all of A; passes over the working set, of the class that had most.
+        Looks at all of A; passes over the working set, of the class that had most. A Newton step of
+        all classes counts as one.
     screened : ndarray of shape (d,), bool
         The features proved to be zero for every class in every solution.
     P, rho, engine
@@ -110,7 +111,7 @@ def multinomial(A: Any, y: Any, lam: float, **options: Any) -> MultinomialSoluti
     offset : array of shape (n, k), optional
         o above.
     max_epochs : int
-        For each class, over all rounds.
+        For each class, over all rounds, Newton steps included.
     callback : callable, optional
         Called with each round's row; returning True stops the fit.
     engine, P, n_threads, tol, fit_intercept, standardize, weights, penalty_factor, l2, bounds,
@@ -213,13 +214,17 @@ class _Watch:
     def over(self) -> bool:
         return self.left() == 0
 
+    def left_epochs(self) -> int:
+        """That the class with most of them may still have."""
+        return max(0, self.max_epochs - int(self.epochs.max()))
+
     def verdict(self, row: Row) -> str:
         """Why to stop, if so."""
         if self.callback is not None and self.callback(row):
             return "stopped"
         if self.over():
             return "deadline"
-        return "max_epochs" if self.epochs.max() >= self.max_epochs else ""
+        return "" if self.left_epochs() else "max_epochs"
 
 
 def _fit(
@@ -247,7 +252,9 @@ def _fit(
         point = _sweep(problem, point, _AMBITION * 0.1**idle * gap / k, options, watch)
         moving = (point.x != 0) | (problem.lam == 0)
         products = _PRODUCTS << min(len(trace) - 1, 6)
-        point = newton_steps(problem, point, moving, _STEPS, products, over=watch.over)
+        steps = min(_STEPS, watch.left_epochs())
+        point, tried = newton_steps(problem, point, moving, steps, products, over=watch.over)
+        watch.epochs += tried
         point = problem.place(_balance(problem, point.x), point.b)
 
 
@@ -257,7 +264,7 @@ def _null(problem: Softmax) -> Point:
     b = np.log(problem.Y @ problem.w / total) if problem.intercept else np.zeros(k)
     x = np.tile(np.clip(0.0, problem.lo, problem.hi), (k, 1))
     free = problem.loose & (problem.statement.lam > 0)
-    point = newton_steps(problem, problem.place(x, b), np.tile(free, (k, 1)), 100, 1000, 0.0)
+    point, _ = newton_steps(problem, problem.place(x, b), np.tile(free, (k, 1)), 100, 1000, 0.0)
     if not np.isfinite(point.F):
         raise ValueError("F at x = 0 is not finite: offset or weights are too large")
     return point
@@ -266,7 +273,7 @@ def _null(problem: Softmax) -> Point:
 def _start(problem: Softmax, x: Matrix, null: Point) -> Point:
     """The weights asked for with the best intercepts, unless no features are better."""
     x = np.where(np.isinf(problem.lam), 0.0, np.clip(x, problem.lo, problem.hi))
-    point = newton_steps(
+    point, _ = newton_steps(
         problem, problem.place(x, null.b), np.zeros(x.shape, dtype=bool), 100, 1000, 0.0
     )
     return point if point.F < null.F else null

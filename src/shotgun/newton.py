@@ -26,13 +26,14 @@ def newton_steps(
     products: int,
     little: float = 1e-8,
     over: Callable[[], bool] = lambda: False,
-) -> Point:
-    """Newton steps of the moving weights and the intercepts, until they promise little more.
+) -> tuple[Point, int]:
+    """Newton steps of the moving weights and the intercepts, until they promise little more; how
+    many were tried.
 
     Once time is `over`, the step at hand is made as far as it is known.
     """
-    space, first, last = None, 0.0, np.inf
-    for _ in range(steps):
+    space, first, last, tried = None, 0.0, np.inf, 0
+    while tried < steps:
         if over():
             break
         moving = moving & (point.x > problem.lo) & (point.x < problem.hi)
@@ -41,6 +42,7 @@ def newton_steps(
         if space is None or not np.array_equal(moving, space.moving):
             space, last = _Space(problem, moving), np.inf
         step, promise = _step(problem, point, space, products, over)
+        tried += 1
         seen = promise > UNSEEN * abs(point.F)
         better = _search(problem, point, space, step) if seen or promise < last / 2 else None
         if better is None:
@@ -50,7 +52,7 @@ def newton_steps(
         if promise <= little * first and seen and np.array_equal(kept, moving):
             break
         moving = kept
-    return point
+    return point, tried
 
 
 class _Space:
