@@ -33,6 +33,7 @@ import families
 import numpy as np
 import problems
 import scipy.sparse as sp
+from process import forget_peak, memory
 from scipy.special import entr, expit
 
 FOLDS, ALPHAS, EPS = 5, 100, 1e-3
@@ -284,14 +285,6 @@ def contenders(problem: str) -> dict[str, Contender]:
     return LOGISTIC if problem == "rcv1" else LASSO
 
 
-def memory(field: str) -> int:
-    """Bytes that Linux tells of this process: VmRSS now, VmHWM at most since it was reset."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"no {field}")
-
-
 def measure(problem: str, name: str, threads: int) -> dict[str, Any]:
     """One fit, in this process."""
     warnings.simplefilter("ignore")
@@ -300,7 +293,7 @@ def measure(problem: str, name: str, threads: int) -> dict[str, Any]:
     who = contenders(problem)[name]
     tol = glmnet_tolerance(X, y) if who.tol is None else who.tol
     who.fit(X[:200, :50], y[:200], threads, tol)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    forget_peak()
     before = memory("VmRSS")
     begin = time.perf_counter()
     best, errors = who.fit(X, y, threads, tol)

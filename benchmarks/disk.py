@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from process import bytes_read
 
 LOSSES = ("squared", "logistic")
 
@@ -47,11 +48,6 @@ def forget_files() -> None:
         Path("/proc/sys/vm/drop_caches").write_text("1")
     except OSError:
         print("(the file cache could not be emptied)", file=sys.stderr)
-
-
-def bytes_read(kind: str = "rchar") -> int:
-    lines = Path("/proc/self/io").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(kind)))
 
 
 def seconds_to_read(folder: str) -> float:

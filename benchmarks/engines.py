@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from families import FAMILIES
+from problems import read_matrix
 
 import shotgun
 
@@ -32,12 +32,8 @@ def problems() -> Any:
             yield f"{family}/{ratio}", A, y, largest / ratio
     folder = os.environ.get("SHOTGUN_DATA")
     for name in REAL if folder else ():
-        with np.load(Path(str(folder)) / f"{name}.npz") as data:
-            y = data["y"].astype(float)
-            if "X" in data:
-                A = np.asfortranarray(data["X"], dtype=float)
-            else:
-                A = sp.csc_matrix((data["data"], data["indices"], data["indptr"]), data["shape"])
+        A, y, _ = read_matrix(Path(str(folder)) / f"{name}.npz")
+        A = A.astype(np.float64, copy=False)
         yield f"{name}/10", A, y, shotgun.lambda_max(A, y) / 10
 
 

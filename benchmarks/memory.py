@@ -18,16 +18,11 @@ from typing import Any
 
 import problems
 import scipy.sparse as sp
+from process import forget_peak, memory
 
 import shotgun
 
 ROWS = "S/10,S/100,S/500,XL/20,C/100,D/10,D/100,T/100"
-
-
-def status(field: str) -> int:
-    """Bytes, from the kernel's account of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024
 
 
 def measure(file: Path) -> dict[str, Any]:
@@ -35,12 +30,12 @@ def measure(file: Path) -> dict[str, Any]:
     A, lam = problem.A, float(problem.lams[0])
     parts = (A.data, A.indices, A.indptr) if sp.issparse(A) else (A,)
     shotgun.solve([[1.0], [2.0]], [1.0, 2.0], 0.1)  # what is loaded once is not the fit's
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
-    before = status("VmRSS")
+    forget_peak()
+    before = memory("VmRSS")
     fit = shotgun.solve(
         A, problem.y, lam, problem.loss, fit_intercept=problem.intercept, trace=True
     )
-    beyond = status("VmHWM") - before
+    beyond = memory("VmHWM") - before
     widest = max((row["working_set"] for row in fit.trace), default=0)
     return {
         "bytes": sum(part.nbytes for part in parts),

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from process import forget_peak, memory
 
 LENGTH = 75  # of a line, in words
 
@@ -45,25 +46,19 @@ def generate(path: Path, size: int, words: int, digits: int) -> None:
         os.fsync(file.fileno())  # nobody shall read while the system still writes
 
 
-def status(field: str) -> int:
-    """Bytes, from the kernel's account of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024
-
-
 def measure(path: str, reader: str, threads: int) -> dict[str, Any]:
     if reader == "shotgun":
         import shotgun.io
     else:
         from sklearn.datasets import load_svmlight_file
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts from here
-    before, start, worked = status("VmRSS"), time.perf_counter(), time.process_time()
+    forget_peak()
+    before, start, worked = memory("VmRSS"), time.perf_counter(), time.process_time()
     if reader == "shotgun":
         data = shotgun.io.read(path, n_threads=threads)
         A, y = data.A, data.y
     else:
         A, y = load_svmlight_file(path)
-    seconds, beyond = time.perf_counter() - start, status("VmHWM") - before
+    seconds, beyond = time.perf_counter() - start, memory("VmHWM") - before
     worked = time.process_time() - worked
     parts = (A.data, A.indices, A.indptr)
     size = sum(part.nbytes for part in parts) + y.nbytes

@@ -23,8 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-import scipy.sparse as sp
+from problems import read_matrix
 from sklearn.datasets import dump_svmlight_file
 
 TOLERANCES = ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")
@@ -33,10 +32,8 @@ HOW = ["--lam", "1", "--loss", "logistic"]
 
 
 def write(path: Path) -> None:
-    arrays = np.load(Path(os.environ["SHOTGUN_DATA"]) / "rcv1.npz")
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-    A = sp.csc_array(parts, shape=tuple(arrays["shape"])).tocsr()
-    dump_svmlight_file(A, arrays["y"].astype(int), str(path), zero_based=False)
+    A, y, _ = read_matrix(Path(os.environ["SHOTGUN_DATA"]) / "rcv1.npz")
+    dump_svmlight_file(A.tocsr(), y.astype(int), str(path), zero_based=False)
 
 
 def run(command: list[str], env: dict[str, str], code: int = 0) -> tuple[float, float, str]:

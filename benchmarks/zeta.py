@@ -17,7 +17,6 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,33 +24,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from process import bytes_read
 
 import shotgun
+from shotgun.study.problems.dense import zeta
 from shotgun.study.solvers import svrg
 from shotgun.study.solvers.sgd import best_rate, runs
 from shotgun.study.watch import Watch
 
 HELD = 0.1
 STOPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 100_000)  # after so many epochs
-
-
-def data(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gaussian columns in Fortran order, each mixed with the one before; labels from a tenth."""
-    A = np.empty((rows, columns), dtype=np.float32, order="F")
-
-    def column(j: int) -> None:
-        A[:, j] = np.random.default_rng((21, j)).standard_normal(rows, dtype=np.float32)
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(column, range(columns)))
-    for j in range(1, columns):
-        A[:, j] = 0.5 * A[:, j - 1] + np.float32(np.sqrt(0.75)) * A[:, j]
-    rng = np.random.default_rng(22)
-    x = np.zeros(columns, dtype=np.float32)
-    x[rng.choice(columns, columns // 10, replace=False)] = rng.standard_normal(columns // 10)
-    z = A @ x
-    z += z.std() * rng.standard_normal(rows, dtype=np.float32)
-    return A, np.where(z > 0, 1.0, -1.0)
 
 
 class Judge:
@@ -99,11 +81,6 @@ def at_home(A: np.ndarray, home: str) -> Iterator[Any]:
         with cluster, Client(cluster):
             chunks = (-(-len(A) // 8), A.shape[1])
             yield shotgun.dask.matrix(da.from_array(np.ascontiguousarray(A), chunks=chunks))
-
-
-def bytes_read() -> int:
-    lines = Path("/proc/self/io").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith("rchar")))
 
 
 @dataclass(frozen=True)
@@ -227,7 +204,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--passes", type=int, default=8, help="of SGD over the samples")
     options = parser.parse_args()
-    judge = Judge(*data(options.rows, options.columns), options.lam)
+    judge = Judge(*zeta(options.rows, options.columns, seed=21), options.lam)
     growing(judge, options.home, options.threads)
     if options.home != "memory":
         return

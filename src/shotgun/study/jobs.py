@@ -224,26 +224,33 @@ def simulate(
 def iterations(
     problem: str, lam: float, P: int, engine: str, best: float, started: Started, limit: float
 ) -> Value:
-    """Fig. 5 (b, d): updates until F <= 1.005 F*, over P, on all columns.
+    """Fig. 5 (b, d): updates until F <= 1.005 F*, over P, on all columns."""
+    line = problems.find(problem)
+    A, y = line.load()
+    started()
+    return {"T": iterations_of(A, y, lam, line.loss, P, engine, best, limit)}
+
+
+def iterations_of(
+    A: Any, y: Any, lam: float, loss: str, P: int, engine: str, best: float, limit: float
+) -> float | None:
+    """The same of a problem at hand; None if the time does not suffice.
 
     The number of epochs is raised, by a quarter in the end, each time from the start, and the
     count interpolated in log(F - F*) between the last two.
     """
-    line = problems.find(problem)
-    A, y = line.load()
-    started()
     plain: Value = {"engine": engine, "P": P, "working_set": False}
     wanted, begin, epochs = WITHIN * best, now(), 1
     before, done = math.inf, 0
     while begin.passed() < limit:
-        fit = shotgun.solve(A, y, lam, line.loss, max_epochs=epochs, **plain)
+        fit = shotgun.solve(A, y, lam, loss, max_epochs=epochs, **plain)
         left = fit.objective - best
         if left <= wanted:
             start = math.log(before / wanted) if math.isfinite(before) else 0.0
             part = start / math.log(before / max(left, 1e-9 * best)) if start else 1.0
-            return {"T": (done + part * (fit.n_updates - done)) / P}
+            return (done + part * (fit.n_updates - done)) / P
         before, done, epochs = left, fit.n_updates, max(epochs + 1, epochs * 5 // 4)
-    return {"T": None}
+    return None
 
 
 def speed(
