@@ -26,7 +26,6 @@ import argparse
 import ctypes
 import gc
 import hashlib
-import json
 import os
 import random
 import sys
@@ -48,6 +47,7 @@ from shotgun.linear import Lasso
 from shotgun.linear_cv import LassoCV
 from shotgun.logistic import LogisticRegression
 from shotgun.solve import ENGINES
+from trust import note
 
 Job = Callable[[], bytes | None]  # what must be the same each time, if anything
 
@@ -262,13 +262,6 @@ def growth(sizes: Sequence[float]) -> float:
     return median(kept[-tenth:]) / median(kept[:tenth]) - 1
 
 
-def tell_trust(**figures: Any) -> None:
-    """A line of JSON in the file that SHOTGUN_TRUST names."""
-    if file := os.environ.get("SHOTGUN_TRUST"):
-        with open(file, "a") as out:
-            out.write(json.dumps(figures) + "\n")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30)
@@ -291,7 +284,7 @@ def main() -> int:
     }
     told = ", ".join(f"{name} {100 * part:.2f} %" for name, part in grew.items())
     print(f"{soak.fits} fits in {given.minutes:g} minutes: {told}")
-    tell_trust(soak={"minutes": given.minutes, "fits": soak.fits, **grew})
+    note({"soak": {"minutes": given.minutes, "fits": soak.fits, **grew}})
     return 0 if max(grew.values()) <= given.most else 1
 
 

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 import shotgun
 from conftest import make_data
+from losses import DETERMINISTIC
 from reference import Reference
 
-DETERMINISTIC = ("shooting", "bundle", "block", "newton", "shooting_cdn", "shotgun_cdn", "auto")
 ENGINES = (*DETERMINISTIC, "asynchronous")
 PHASES = ("scan", "certify", "screen", "select", "pack", "shoot")
 

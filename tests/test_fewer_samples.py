@@ -94,16 +94,19 @@ def test_a_deadline_that_falls_among_few_samples_keeps_their_weights(
 ) -> None:
     A, y = tall(6)
     A = np.asfortranarray(A * np.geomspace(0.1, 10, 20) + 1)
-    slept = []
-
-    def sleep(row: Any) -> None:
-        if row["samples"] == 1600 and not slept:
-            slept.append(time.sleep(1.1))
-
     how = {"fit_intercept": True, "standardize": standardize}
     X = sp.csc_array(A) if sparse else A
-    fit = shotgun.solve(X, y, 1.0, "logistic", deadline=1.0, callback=sleep, **how)
-    assert (fit.status, fit.n_rounds) == ("deadline", 4)
+    whole = shotgun.solve(X, y, 1.0, "logistic", trace=True, **how)
+    [first, *_] = (row for row in whole.trace if row["samples"] == 1600)
+    deadline = 0.2 + 20 * first["seconds"]  # far more than it takes to get there
+
+    def wait(row: Any) -> None:
+        if row["round"] == first["round"]:
+            time.sleep(max(0.0, begin + deadline - time.perf_counter()))
+
+    begin = time.perf_counter()
+    fit = shotgun.solve(X, y, 1.0, "logistic", deadline=deadline, callback=wait, **how)
+    assert (fit.status, fit.n_rounds) == ("deadline", first["round"] + 2)  # the last on all
     scale = A.std(axis=0) if standardize else 1.0
     losses = loss_values("logistic", A @ fit.x + fit.intercept, y)
     assert fit.objective == pytest.approx(losses.sum() + np.abs(scale * fit.x).sum(), rel=1e-12)

@@ -38,6 +38,7 @@ OPTIONS = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", KINDS)
 def test_a_fit_is_that_of_the_estimator(loss, weighted):
+    rng = np.random.default_rng(1)
     weights = rng.uniform(0.5, 2, size=80) if weighted else None
     offset = 0.1 * rng.normal(size=80) if weighted else None
     model = Fitted(loss, 4.0, **OPTIONS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shotgun
-from shotgun.blocks import Asked
+from shotgun.blocks import Asked, Model
 from shotgun.gram import Gram, dots, moments, normal, product
 
 N, D = 300, 8
@@ -31,6 +31,31 @@ class Here:
     def product(self, which: Any, steps: Any) -> Any:
         self.asked.append("product")
         return self.A[:, which] @ steps
+
+
+def asked(
+    g: Any,
+    lam: Any = 1.0,
+    d: int = D,
+    *,
+    l2: float = 0.0,
+    h: Any = None,
+    intercept: bool = False,
+    enough: float = 1e-9,
+    **other: Any,
+) -> Asked:
+    """What the core asks: by default of the first d columns as they are, free, from zero."""
+    told = {
+        "which": np.arange(d),
+        "x": np.zeros(d),
+        "means": np.zeros(d),
+        "inv_scale": np.ones(d),
+        "lam": np.broadcast_to(lam, d),
+        "lo": np.full(d, -np.inf),
+        "hi": np.full(d, np.inf),
+        "gap": 1.0,
+    }
+    return Asked(**told | other, model=Model(l2, g, h, intercept, enough))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -68,13 +93,10 @@ def test_a_step_leads_to_the_minimum_of_the_model(centring: str) -> None:
     B = (A - means) * inv_scale
     how: dict[str, Any] = {"weights": h, "l2": 0.3, "bounds": (-0.4, 0.5)}
     best = shotgun.solve(B, y, 5.0, fit_intercept=intercept, tol=1e-12, **how)
-    gram = Gram(Here(A))
-    box = (np.full(D, 5.0), np.full(D, -0.4), np.full(D, 0.5))
-    goal, dz = gram.propose(
-        Asked.of(
-            np.arange(D), x, means, inv_scale, *box, 1.0, 0.3, h * (B @ x - y), h, intercept, 1e-9
-        )
-    )
+    box = {"lo": np.full(D, -0.4), "hi": np.full(D, 0.5)}
+    columns = {"x": x, "means": means, "inv_scale": inv_scale}
+    model = {"l2": 0.3, "h": h, "intercept": intercept}
+    goal, dz = Gram(Here(A)).propose(asked(h * (B @ x - y), 5.0, **columns, **box, **model))
     np.testing.assert_allclose(goal, best.x, atol=1e-5)
     np.testing.assert_allclose(B @ x + dz, B @ best.x + best.intercept, atol=1e-4)
 
@@ -83,15 +105,12 @@ def test_what_is_known_is_not_asked_for_again() -> None:
     rng = np.random.default_rng(2)
     A = Here(rng.standard_normal((N, D)))
     gram = Gram(A)
-    which, box = np.arange(D - 1), (np.ones(D - 1), np.full(D - 1, -9.0), np.full(D - 1, 9.0))
-    plain = (np.zeros(D - 1), np.ones(D - 1), *box, 1.0, 0.0)
-    g = rng.standard_normal(N)
-    goal, dz = gram.propose(Asked.of(which, np.zeros(D - 1), *plain, g, None, False, 1e-6))
+    which, g = np.arange(D - 1), rng.standard_normal(N)
+    goal, dz = gram.propose(asked(g, d=D - 1, enough=1e-6))
     assert A.asked == ["normal", "scan", "product"]
     np.testing.assert_array_equal(gram.add(which, goal), dz)
     gram.scan(g + dz, None)
-    few = [part[:3] for part in (which, goal, np.zeros(D), np.ones(D), *box)]
-    gram.propose(Asked.of(*few, 1.0, 0.0, g + dz, None, False, 1e-6))
+    gram.propose(asked(g + dz, d=3, x=goal[:3], enough=1e-6))
     assert A.asked[3:5] == ["scan", "product"]
     assert not {"normal", "scan"} & set(A.asked[5:])
 
@@ -100,13 +119,10 @@ def test_the_curvature_is_that_of_an_earlier_step_as_long_as_it_is_near_and_the_
     rng = np.random.default_rng(2)
     A = Here(rng.standard_normal((N, D)))
     gram = Gram(A)
-    plain = (np.zeros(D), np.zeros(D), np.ones(D), np.ones(D), np.full(D, -9.0), np.full(D, 9.0))
 
     def asks(h: float, gap: float) -> bool:
         before = A.asked.count("light")
-        gram.propose(
-            Asked.of(np.arange(D), *plain, gap, 0.0, np.ones(N), np.full(N, h), False, 1e-9)
-        )
+        gram.propose(asked(np.ones(N), gap=gap, h=np.full(N, h)))
         return A.asked.count("light") > before
 
     assert asks(1.0, 1.0)
@@ -127,11 +143,7 @@ def test_float32_will_do_where_it_tells_the_columns_apart(case: str) -> None:
     A = {"far from zero": A + 1e3, "huge": 1e30 * A, "tiny": 1e-30 * A}.get(case, A)
     here, y = Here(A), rng.standard_normal(N)
     size = np.abs(A).max()
-    box = (np.full(D, 0.1 * size), np.full(D, -np.inf), np.full(D, np.inf))
-    zero, one = np.zeros(D), np.ones(D)
-    goal, _ = Gram(here).propose(
-        Asked.of(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, np.ones(N), False, 1e-9)
-    )
+    goal, _ = Gram(here).propose(asked(-y, 0.1 * size, h=np.ones(N)))
     assert here.asked[:2] == (["light", "scan"] if case == "plain" else ["light", "normal"])
     exact = shotgun.solve(A, y, 0.1 * size, tol=1e-10)
     found = 0.5 * np.sum((A @ goal - y) ** 2) + 0.1 * size * np.abs(goal).sum()
@@ -144,22 +156,7 @@ def test_columns_in_other_units_have_the_same_model() -> None:
     units = np.where(np.arange(D) % 2, 1e-8, 1.0)
     goals = []
     for unit in (np.ones(D), units):
-        box = (10.0 * unit, np.full(D, -np.inf), np.full(D, np.inf))
-        goal, _ = Gram(Here(A * unit)).propose(
-            Asked.of(
-                np.arange(D),
-                np.zeros(D),
-                np.zeros(D),
-                np.ones(D),
-                *box,
-                1.0,
-                0.0,
-                -y,
-                None,
-                False,
-                1e-9,
-            )
-        )
+        goal, _ = Gram(Here(A * unit)).propose(asked(-y, 10.0 * unit))
         goals.append(goal * unit)
     np.testing.assert_allclose(goals[1], goals[0], rtol=1e-4, atol=1e-6)
 
@@ -170,27 +167,11 @@ def test_a_step_by_an_old_curvature_leads_nearly_to_the_minimum(part: float) -> 
     rng = np.random.default_rng(4)
     A, y = rng.standard_normal((N, D)) + 50, rng.standard_normal(N)
     y += A[:, 0]
-    zero = np.zeros(D)
-    box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
-    asked = Here(A)
-    gram = Gram(asked)
+    here = Here(A)
+    gram = Gram(here)
     for h, gap in ((np.ones(N), 1.0), (np.full(N, part), 1e-3)):
-        goal, _ = gram.propose(
-            Asked.of(
-                np.arange(D),
-                zero,
-                zero,
-                zero + 1,
-                *box,
-                gap,
-                0.0,
-                -h * (y - y.mean()),
-                h,
-                True,
-                1e-9,
-            )
-        )
-    assert asked.asked.count("normal") == 1
+        goal, _ = gram.propose(asked(-h * (y - y.mean()), 5.0, gap=gap, h=h, intercept=True))
+    assert here.asked.count("normal") == 1
     best = shotgun.solve(A, y, 5.0, fit_intercept=True, weights=h, tol=1e-12)
     assert np.abs(goal - best.x).max() <= 0.1 * np.abs(best.x).max()
 
@@ -201,23 +182,8 @@ def test_columns_of_nothing_and_columns_that_are_alike_do_no_harm() -> None:
     A[:, 1], A[:, 2] = A[:, 0], 0.0
     y = A[:, 0] + rng.standard_normal(N)
     gram = Gram(Here(A))
-    box = (np.full(D, 5.0), np.full(D, -np.inf), np.full(D, np.inf))
-    zero, one = np.zeros(D), np.ones(D)
-    goal, _ = gram.propose(
-        Asked.of(np.arange(D), zero, zero, one, *box, 1.0, 0.0, -y, None, False, 1e-9)
-    )
+    goal, _ = gram.propose(asked(-y, 5.0))
     best = shotgun.solve(A, y, 5.0, tol=1e-12)
     np.testing.assert_allclose(A @ goal, A @ best.x, atol=1e-5)
-    nothing, _ = gram.propose(
-        Asked.of(
-            np.array([2]),
-            *(v[:1] for v in (zero, zero, one, *box)),
-            1.0,
-            0.0,
-            -y,
-            None,
-            False,
-            1e-9,
-        )
-    )
+    nothing, _ = gram.propose(asked(-y, 5.0, d=1, which=np.array([2])))
     assert nothing == 0

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from soak import tell_trust
+from trust import note
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 
@@ -147,7 +147,7 @@ def check(count: int, starts: int, folder: Path, seed: int) -> None:
         name = list(STARTS)[k % 2]
         ends.append((name, interrupted_start(name, folder, lasts * draw.random())))
     failures = [(name, code) for name, code in ends if code not in (0, 3, 130)]
-    tell_trust(**{"kill points": {"moments": len(ends), "failures": len(failures)}})
+    note({"kill points": {"moments": len(ends), "failures": len(failures)}})
     assert failures == []
     assert len(ends) == len(JOBS) * count + starts
     assert 130 in {code for _, code in ends}

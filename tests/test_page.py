@@ -15,11 +15,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import shotgun
 from shotgun import bars, io, page
-from shotgun.cli import app
+from tool import run
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 8))
@@ -32,14 +31,6 @@ HOSTILE = [
 ]
 NAMES = [*HOSTILE, *(f"f{j}" for j in range(4, 8))]
 FEW = ("--n-lams", 6)
-
-
-def run(*args, code=0):
-    result = CliRunner().invoke(app, [str(arg) for arg in args])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.stderr
-    return result
 
 
 class Reader(HTMLParser):
