@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -315,3 +317,11 @@ def test_models_work_inside_scikit_learns_machinery() -> None:
         LogisticRegression(), {"C": [1e-3, 1.0]}, n_jobs=2, cv=3, scoring="roc_auc"
     )
     assert search.fit(data.A, data.y).best_params_["C"] == 1.0
+
+
+def test_every_parameter_and_every_attribute_of_a_fit_is_documented() -> None:
+    data = make_data(N, D, "logistic")
+    model = LogisticRegression().fit(data.A, data.y)
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    told = set(re.findall(r"\w+", inspect.getdoc(LogisticRegression) or ""))
+    assert fitted | set(model.get_params()) <= told

@@ -133,6 +133,8 @@ class LogisticRegression(SparseClassifier):
         As in :func:`shotgun.solve`; the deadline, in seconds, is for all classes together.
     n_parallel : int or "auto"
         Weights updated at once.
+    verbose, callback
+        As in :class:`shotgun.ElasticNet`.
 
     Attributes
     ----------
@@ -141,6 +143,15 @@ class LogisticRegression(SparseClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     n_iter_ : ndarray of shape (1,)
         Epochs; of more than two classes those of the class that had most.
+    objective_ : float
+        What is minimised, at the weights found; its distance from the minimum is at most
+        `dual_gap_`, if `certificate_` says "gap".
+    tolerance_ : float
+        What `dual_gap_` had to reach.
+    screened_ : ndarray
+        Features proved to have no weight in any solution.
+    data_ : dict
+        Shape, non-zeros and hash of the data, by which models tell what they were fitted to.
     support_, dual_gap_, certificate_, status_, parallelism_, n_features_in_, feature_names_in_
         As in :class:`shotgun.ElasticNet`.
 
@@ -327,8 +338,9 @@ class LinearSVC(SparseClassifier):
     than two classes one against the rest. The intercept is not penalised (liblinear's is).
 
     Parameters not listed here, and all attributes, are those of
-    :class:`shotgun.LogisticRegression`; but `dual_gap_` is that of the objective over C, and
-    `n_iter_` the largest of all classes.
+    :class:`shotgun.LogisticRegression`; but `objective_`, `dual_gap_` and `tolerance_` are of the
+    objective over C, `n_iter_` is the largest of all classes, and of more than two classes each has
+    its own of what tells of a fit.
 
     Parameters
     ----------
