@@ -373,7 +373,12 @@ def test_newton_steps_count_towards_the_most_epochs(
 
 def test_the_trace_tells_of_every_round() -> None:
     A, y = make_classes()
-    s = multinomial(A, y, 0.1)
+    told: list[dict[str, Any]] = []
+    s = multinomial(A, y, 0.1, callback=told.append)
+    assert told == s.trace
+    last = {"round": s.trace[-1]["round"], "lam": 0.1}
+    path = multinomial_path(A, y, [0.1, 0.05], callback=lambda row: last.items() <= row.items())
+    assert [fit.status for fit in path] == ["stopped"]  # as of one target
     assert len(s.trace) == s.n_rounds
     assert s.trace[-1]["gap"] == s.gap
     objectives = [row["objective"] for row in s.trace]

@@ -242,11 +242,12 @@ def _fit(
         lower = max(lower, point.F - proof.gap) if proof.exact else lower
         gap = min(proof.gap, point.F - lower)
         trace.append(_row(problem, point, gap, watch, len(trace), perf_counter() - began))
-        if gap <= watch.tol * null.F:
-            return _solution(problem, point, null, proof, "converged", watch, trace)
+        status = watch.verdict(trace[-1])
         progress = best - point.F > UNSEEN * abs(point.F) or gap < 0.9 * least
         best, least, idle = min(best, point.F), min(least, gap), 0 if progress else idle + 1
-        status = watch.verdict(trace[-1]) or ("precision" if idle == 3 else "")
+        if gap <= watch.tol * null.F and status != "stopped":
+            status = "converged"
+        status = status or ("precision" if idle == 3 else "")
         if status:
             return _solution(problem, point, null, proof, status, watch, trace)
         point = _sweep(problem, point, _AMBITION * 0.1**idle * gap / k, options, watch)
