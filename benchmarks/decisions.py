@@ -17,11 +17,11 @@ import numpy as np
 from families import FAMILIES
 from problems import null_objective, real_data, table
 from scipy.linalg import eigh_tridiagonal
-from zeta import data as zeta_like
 
 import shotgun
 from shotgun import theory
 from shotgun.study.problems import find
+from shotgun.study.problems.dense import zeta
 
 
 def camera(values: tuple[float, float], masks: int, pixels: int, seed: int = 0):
@@ -270,7 +270,7 @@ def fewer() -> None:
         "n x d, lam, tol                     passes: cold  growing   seconds: cold  growing  ratio"
     )
     for n, d in ((20_000, 20), (400_000, 20), (100_000, 100), (30_000, 300), (70_000, 1000)):
-        A, y = zeta_like(n, d)
+        A, y = zeta(n, d, seed=21)
         largest = shotgun.lambda_max(A, y, "logistic")
         for lam, tol, intercept in (
             (1.0, 1e-6, False),

@@ -163,7 +163,9 @@ class Newton {
     const bool dear = cost > products_, same = made_ && factor_.is_of(f.inside);
     NewtonStep found = steps(gradient, dear || made_ ? products_ : static_cast<int>(cost) + 1);
     if (dear && !found.accurate) factor_.clear();
-    if (found.accurate || dear || same || watch.stopped()) return found;
+    // (What breaks down on columns that others say is mostly right already, and cheaper than a
+    // factor.)
+    if (found.accurate || found.broken || dear || same || watch.stopped()) return found;
     factor_.make(model_, f.inside, threads_, watch);
     made_ = !factor_.empty();
     epoch.besides += static_cast<std::int64_t>(cost) * moved_;
