@@ -67,12 +67,9 @@ struct Penalty {
     return pull * x - value(x);
   }
 
-  // value(x) + conjugate(pull) - pull x, in the form that does not cancel when nothing is bounded.
+  // value(x) + conjugate(pull) - pull x.
   double fenchel_young(double x, double pull) const {
-    if (excluded()) return 0.0;
-    const double bracket = l2 == 0 && lo == -infinity && hi == infinity
-                               ? lam * std::abs(x) - pull * x
-                               : value(x) + conjugate(pull) - pull * x;
+    const double bracket = value(x) + conjugate(pull) - pull * x;
     return std::isnan(bracket) ? infinity : std::max(0.0, bracket);  // out of range is no proof
   }
 
