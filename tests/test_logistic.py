@@ -319,9 +319,10 @@ def test_models_work_inside_scikit_learns_machinery() -> None:
     assert search.fit(data.A, data.y).best_params_["C"] == 1.0
 
 
-def test_every_parameter_and_every_attribute_of_a_fit_is_documented() -> None:
+@pytest.mark.parametrize("model", [LogisticRegression(), shotgun.ElasticNet()])
+def test_every_parameter_and_every_attribute_of_a_fit_is_documented(model: Any) -> None:
     data = make_data(N, D, "logistic")
-    model = LogisticRegression().fit(data.A, data.y)
+    model.fit(data.A, data.y)
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-    told = set(re.findall(r"\w+", inspect.getdoc(LogisticRegression) or ""))
+    told = set(re.findall(r"\w+", inspect.getdoc(type(model)) or ""))
     assert fitted | set(model.get_params()) <= told

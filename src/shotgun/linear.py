@@ -121,6 +121,15 @@ class ElasticNet(MultiOutputMixin, SparseRegressor):  # type: ignore[misc]
         "gradient" where weights without a penalty (alpha is 0, or the columns of factor 0 are
         nearly collinear) leave no duality gap: `dual_gap_` is then an estimate, and no bound.
         Models from files of an earlier version do not have it.
+    objective_ : float or ndarray of shape (n_targets,)
+        What is minimised, at the weights found; its distance from the minimum is at most
+        `dual_gap_`, if `certificate_` says "gap".
+    tolerance_ : float or ndarray of shape (n_targets,)
+        What `dual_gap_` had to reach.
+    screened_ : ndarray
+        Features proved to have no weight in any solution.
+    data_ : dict
+        Shape, non-zeros and hash of the data, by which models tell what they were fitted to.
     n_iter_ : int or list of int
         Epochs.
     status_ : str or list of str
