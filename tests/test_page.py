@@ -219,7 +219,7 @@ def test_a_path_is_told(report):
 def test_a_cross_validation_is_told(report):
     found = report("cv", *FEW, "--folds", 3)
     start = found.texts.index("taken")
-    assert found.texts[start - 3 : start] == ["alpha", "score", "error"]
+    assert found.texts[start - 3 : start] == ["alpha", "score", "std error"]
     assert {"min", "1se", "*"} <= set(found.texts[start:])
     assert "chosen by cross-validation with 3 folds" in " ".join(found.texts)
     assert len(found.all("svg")) == 3

@@ -102,7 +102,7 @@ def choices(model: Any) -> dict[str, list[Any]]:
         "": ["min", "1se"],
         "alpha" if hasattr(model, "alpha_") else "C": model.grid_[at].tolist(),
         "score": mean[at].tolist(),
-        "error": error[at].tolist(),
+        "std error": error[at].tolist(),
         "taken": ["*" if k == model.best_index_ else "" for k in at],
     }
 
