@@ -117,7 +117,7 @@ class ConjugateGradients {
 
 struct NewtonStep {
   std::vector<double> step, residual;
-  bool accurate, broken;  // broken: there was nothing to go on with
+  bool finished;  // accurate, or without anything to go on with
   int products;
 };
 
@@ -143,8 +143,7 @@ NewtonStep newton_step(NormalMatrix<C>& normal, std::span<const Coordinate> coor
       }
     });
   }
-  const bool accurate = !cg.more();
-  return {std::move(cg.step), std::move(cg.residual), accurate, !accurate && !more, made};
+  return {std::move(cg.step), std::move(cg.residual), !more, made};
 }
 
 }  // namespace shotgun

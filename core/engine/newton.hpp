@@ -133,8 +133,7 @@ class Newton {
     // While weights cross zero better steps would be lost on them; if no longer, but one step after
     // the other falls short, they are what is missing.
     constexpr int most = 480, often = 3;
-    const bool unfinished = !found->accurate && !found->broken;
-    if (unfinished && 100 * crossing <= step.size() && ++short_ >= often)
+    if (!found->finished && 100 * crossing <= step.size() && ++short_ >= often)
       products_ = std::min(2 * products_, most);
     const bool two = projected != step;
     Trial best = attempt(normal, f, projected, 1.0, two);
@@ -162,10 +161,8 @@ class Newton {
     const double cost = Factor<C>::cost(C(model_.A.rows(), f.handles), products_);
     const bool dear = cost > products_, same = made_ && factor_.is_of(f.inside);
     NewtonStep found = steps(gradient, dear || made_ ? products_ : static_cast<int>(cost) + 1);
-    if (dear && !found.accurate) factor_.clear();
-    // (What breaks down on columns that others say is mostly right already, and cheaper than a
-    // factor.)
-    if (found.accurate || found.broken || dear || same || watch.stopped()) return found;
+    if (dear && !found.finished) factor_.clear();
+    if (found.finished || dear || same || watch.stopped()) return found;
     factor_.make(model_, f.inside, threads_, watch);
     made_ = !factor_.empty();
     epoch.besides += static_cast<std::int64_t>(cost) * moved_;
@@ -227,7 +224,7 @@ class Newton {
   Order everything_;
   std::vector<std::int64_t> support_;
   std::int64_t moved_ = 1;
-  int short_ = 0;  // Newton steps that conjugate gradients left inaccurate
+  int short_ = 0;  // Newton steps that conjugate gradients left unfinished
   int stage_ = 0;  // which of the two or three epochs is next
 };
 

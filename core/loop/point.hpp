@@ -432,7 +432,7 @@ class Point {
       for (std::size_t k = 0; k < free_.size(); ++k)
         slope.push_back(model.gradient(static_cast<std::int64_t>(k)));
       NormalMatrix<C> normal(model.A, model.coordinates, model.h, threads_);
-      const auto [move, residual, accurate, broken, products] =
+      const auto [move, residual, finished, products] =
           newton_step(normal, model.coordinates, slope, {packed.factor, {}, model.coordinates},
                       2 * static_cast<int>(free_.size()) + 10, 1e-15, watch_);
       looked_ += (2 * products + 4) * count_nonzeros(model.A);

@@ -136,7 +136,6 @@ bool descend_compressed(Quadratic<C>& model, Packed<C>& packed, std::span<double
   effort.products_work += cost * product;
   Quadratic<typename Compressed<C>::Small> small = packed.compressed.model();
   Packed<typename Compressed<C>::Small> few;
-  few.coordinates.assign(small.coordinates.begin(), small.coordinates.end());
   // Epochs cost next to nothing there: more of them, and a better minimum, save rounds.
   aim.gap *= 0.1;
   aim.returns *= 0.1;
